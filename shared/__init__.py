@@ -1,0 +1,1 @@
+"""What servers and workers stand on: domain, SQL, pool, outbox, retrieval, migrations."""

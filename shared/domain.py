@@ -1,0 +1,72 @@
+"""The words of the domain: types, statuses, outcomes and the frozen records that services return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+
+class MemoryType(StrEnum):
+    DECISION = "DECISION"
+    CONSTRAINT = "CONSTRAINT"
+    FACT = "FACT"
+    TASK = "TASK"
+
+
+class Status(StrEnum):
+    ACTIVE = "ACTIVE"
+    SUPERSEDED = "SUPERSEDED"
+    DELETED = "DELETED"
+
+
+class Scope(StrEnum):
+    PROJECT = "project"
+    CONVERSATION = "conversation"
+
+
+class AuthorKind(StrEnum):
+    AGENT = "agent"
+    HUMAN_CONFIRMED = "human_confirmed"
+    IMPORT = "import"
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who speaks: client name, conversation (None outside one) and the request that a log line names."""
+
+    client: str
+    conversation: str | None = None
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectScope:
+    """A project that its tenant was shown to own; only shared.projects makes one."""
+
+    tenant: str
+    project_id: UUID
+    slug: str
+    display_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One revision of one memory, with the lifecycle status of now."""
+
+    memory_id: UUID
+    revision: int
+    status: Status
+    type: MemoryType
+    scope: Scope
+    content: str
+    category: str | None
+    tags: tuple[str, ...]
+    importance: int | None
+    expires_at: datetime | None
+    author_client: str
+    author_kind: AuthorKind
+    source: str | None
+    created_at: datetime
+    updated_at: datetime

@@ -1,0 +1,107 @@
+"""The one tree of errors that callers of memhub see, each with a stable code and its data."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class MemhubError(Exception):
+    """What the caller did wrong or the backend could not do; `next` says what to do about it."""
+
+    code: ClassVar[str]
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, next: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.next = next
+
+
+class InvalidArgument(MemhubError):
+    """An argument breaks its bound; the message names the argument and the bound."""
+
+    code = "INVALID_ARGUMENT"
+
+    def __init__(self, argument: str, problem: str, *, next: str) -> None:
+        super().__init__(f"{argument}: {problem}", next=next)
+        self.argument = argument
+
+
+class ProjectRequired(MemhubError):
+    code = "PROJECT_REQUIRED"
+
+
+class ProjectNotFound(MemhubError):
+    code = "PROJECT_NOT_FOUND"
+
+
+class ProjectAmbiguous(MemhubError):
+    code = "PROJECT_AMBIGUOUS"
+
+
+class MemoryNotFound(MemhubError):
+    code = "MEMORY_NOT_FOUND"
+
+
+class TenantRequired(MemhubError):
+    code = "TENANT_REQUIRED"
+
+
+class ConversationRequired(MemhubError):
+    code = "CONVERSATION_REQUIRED"
+
+
+class Forbidden(MemhubError):
+    code = "FORBIDDEN"
+
+
+class SensitiveContent(MemhubError):
+    """The content looks like a credential; `detector` is named, the secret never."""
+
+    code = "SENSITIVE_CONTENT"
+
+    def __init__(self, detector: str, message: str, *, next: str) -> None:
+        super().__init__(message, next=next)
+        self.detector = detector
+
+
+class IdempotencyKeyReused(MemhubError):
+    code = "IDEMPOTENCY_KEY_REUSED"
+
+
+class BackendUnavailable(MemhubError):
+    """No connection was had; nothing ran."""
+
+    code = "BACKEND_UNAVAILABLE"
+    retryable = True
+
+
+class BackendBusy(MemhubError):
+    """No free connection in time; nothing was sent."""
+
+    code = "BACKEND_BUSY"
+    retryable = True
+
+
+class UnknownOutcome(MemhubError):
+    """The connection died while a write was under way."""
+
+    code = "UNKNOWN_OUTCOME"
+
+
+class DeadlineExceeded(MemhubError):
+    """The statement was cancelled; nothing was written."""
+
+    code = "DEADLINE_EXCEEDED"
+
+
+class SchemaMismatch(MemhubError):
+    """The database is behind or ahead of this program."""
+
+    code = "SCHEMA_MISMATCH"
+
+
+class ConfigurationError(MemhubError):
+    """Settings that cannot work, each bad one named; a process ends on it at its start."""
+
+    code = "CONFIGURATION"

@@ -1,0 +1,115 @@
+"""Every setting of memhub: the one module that reads the environment, checked as a whole at start."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+import platformdirs
+from pydantic import AnyHttpUrl, Field, PostgresDsn, SecretStr, TypeAdapter, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from shared.errors import ConfigurationError
+
+TENANT_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
+CONVERSATION_PATTERN = re.compile(r"[\x21-\x7e]{1,512}", re.ASCII)
+
+_POSTGRES_URL: TypeAdapter[PostgresDsn] = TypeAdapter(PostgresDsn)
+
+
+def default_data_dir() -> Path:
+    """The platform's data folder; root's is a system folder, so that root's home is never opened."""
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        return Path("/var/lib/memhub")
+    return Path(platformdirs.user_data_dir("memhub", appauthor=False))
+
+
+class Settings(BaseSettings):
+    """The environment, read once; `load` is the only way in."""
+
+    model_config = SettingsConfigDict(env_prefix="MEMHUB_", extra="ignore", frozen=True, env_ignore_empty=True)
+
+    database_url: str | None = None
+    data_dir: Path = Field(default_factory=default_data_dir)
+    tenant: str = "local"
+    project: str | None = None
+    client: str | None = Field(default=None, max_length=128)
+    conversation: str | None = None
+
+    embedding_provider: Literal["fastembed", "openai", "bedrock", "none"] = "fastembed"
+    embedding_model: str | None = None
+    embedding_dim: int | None = Field(default=None, ge=1, le=16_000)
+    embedding_base_url: AnyHttpUrl | None = None
+    embedding_api_key: SecretStr | None = None
+    embedder_url: AnyHttpUrl | None = None
+
+    oauth_issuer: AnyHttpUrl | None = None
+    oauth_audience: str | None = None
+    oauth_tenant_claim: str | None = None
+    api_key: SecretStr | None = None
+    allowed_origins: Annotated[tuple[str, ...], NoDecode] = ()
+
+    stats_flush_s: float = Field(default=30, ge=0.1, le=3600)
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    pool_connections_max: int = Field(default=10, ge=1, le=200)
+    pool_wait_s: float = Field(default=5, gt=0, le=60)
+    connect_timeout_s: float = Field(default=5, gt=0, le=60)
+    statement_timeout_s: float = Field(default=15, gt=0, le=600)
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_postgres(cls, url: str | None) -> str | None:
+        if url is not None:
+            _POSTGRES_URL.validate_python(url)
+        return url
+
+    @field_validator("data_dir")
+    @classmethod
+    def _is_absolute(cls, folder: Path) -> Path:
+        if not folder.expanduser().is_absolute():
+            raise ValueError("must be an absolute path")
+        return folder.expanduser()
+
+    @field_validator("tenant")
+    @classmethod
+    def _is_tenant(cls, tenant: str) -> str:
+        if not TENANT_PATTERN.fullmatch(tenant):
+            raise ValueError("1 to 128 characters, first a letter or digit, then letters, digits, '.', '_', '-'")
+        return tenant
+
+    @field_validator("conversation")
+    @classmethod
+    def _is_conversation(cls, conversation: str | None) -> str | None:
+        if conversation is not None and not CONVERSATION_PATTERN.fullmatch(conversation):
+            raise ValueError("1 to 512 printable ASCII characters without spaces")
+        return conversation
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _upper(cls, level: object) -> object:
+        return level.upper() if isinstance(level, str) else level
+
+    @field_validator("allowed_origins", mode="before")
+    @classmethod
+    def _split(cls, origins: object) -> object:
+        if isinstance(origins, str):
+            return tuple(origin.strip() for origin in origins.split(",") if origin.strip())
+        return origins
+
+
+def load() -> Settings:
+    """Settings from the environment.
+
+    Raises ConfigurationError naming every bad variable with what is wrong with it, never its value.
+    """
+    try:
+        return Settings()
+    except ValidationError as refused:
+        problems = "; ".join(
+            f"MEMHUB_{str(error['loc'][0]).upper()}: {error['msg'].removeprefix('Value error, ')}"
+            for error in refused.errors(include_input=False, include_url=False)
+        )
+        raise ConfigurationError(problems, next="Correct or unset the variables named, then start again.") from None
