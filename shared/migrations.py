@@ -182,7 +182,8 @@ async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
         await _record(connection, migration)
         await connection.fetchval(_PIN_SEARCH_PATH)
         before, *marked = _APPLY.split(migration.text)
-        await connection.execute(before)
+        if before.strip():
+            await connection.execute(before)
         for package, after in zip(marked[::2], marked[1::2], strict=True):
             if package != "procrastinate":
                 raise ValueError(f"{migration.version:04d}_{migration.name}.sql applies an unknown {package}")

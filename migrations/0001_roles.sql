@@ -1,0 +1,52 @@
+-- Two roles beside the owner. Servers and workers act as memhub_server, which can neither change nor
+-- delete what was said. memhub_operator is what `memhub purge` and `memhub import` switch to: exemptions
+-- go by role because any session may set a setting, but only a member may set a role.
+-- Roles belong to the cluster, so another database may have made them, even at this moment.
+DO $$
+DECLARE
+    wanted text;
+BEGIN
+    FOREACH wanted IN ARRAY ARRAY['memhub_server', 'memhub_operator'] LOOP
+        BEGIN
+            EXECUTE format('CREATE ROLE %I NOLOGIN', wanted);
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN
+            NULL;
+        END;
+        IF NOT pg_has_role(current_user, wanted, 'SET') THEN
+            EXECUTE format('GRANT %I TO CURRENT_USER WITH INHERIT FALSE, SET TRUE', wanted);
+        END IF;
+    END LOOP;
+END
+$$;
+
+GRANT USAGE ON SCHEMA memhub TO memhub_server, memhub_operator;
+GRANT SELECT ON memhub.schema_migrations TO memhub_server, memhub_operator;
+
+-- True for an instant of this transaction's own clock: now() is when it began.
+CREATE FUNCTION memhub.is_of_this_transaction(instant timestamptz) RETURNS boolean
+LANGUAGE sql VOLATILE
+RETURN instant BETWEEN now() AND clock_timestamp();
+
+CREATE FUNCTION memhub.is_operator() RETURNS boolean
+LANGUAGE sql STABLE
+RETURN current_user = 'memhub_operator';
+
+CREATE FUNCTION memhub.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '% on %.% is refused: it is append-only', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
+        USING ERRCODE = 'integrity_constraint_violation',
+              HINT = 'What was said stays readable for ever; memhub purge is the only way to destroy it.';
+END
+$$;
+
+-- For tables whose one time is created_at.
+CREATE FUNCTION memhub.refuse_foreign_created_at() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT memhub.is_of_this_transaction(NEW.created_at) AND NOT memhub.is_operator() THEN
+        RAISE EXCEPTION '%.created_at % is not of this transaction', TG_TABLE_NAME, NEW.created_at
+            USING ERRCODE = 'integrity_constraint_violation',
+                  HINT = 'Use clock_timestamp(), read after the locks.';
+    END IF;
+    RETURN NEW;
+END
+$$;

@@ -1,0 +1,45 @@
+-- The search projection: a row for each memory that may be found, and no others.
+-- A retired memory cannot stand here: status is ACTIVE by its check, and the foreign key asks that the lifecycle
+-- row agrees about revision and status when the transaction commits.
+CREATE TABLE memhub.live_memories (
+    project_id    uuid NOT NULL,
+    memory_id     uuid NOT NULL,
+    revision_no   integer NOT NULL,
+    status        text NOT NULL DEFAULT 'ACTIVE' CHECK (status = 'ACTIVE'),
+    scope_key     text COLLATE "C" NOT NULL,  -- the conversation, or '' for the whole project
+    content_hash  bytea NOT NULL,
+    document      tsvector NOT NULL,
+    type          text NOT NULL,
+    tags          text[] NOT NULL,
+    importance    smallint,
+    expires_at    timestamptz,
+    author_client text NOT NULL,
+    author_kind   text NOT NULL,
+    created_at    timestamptz NOT NULL,
+    updated_at    timestamptz NOT NULL,
+    PRIMARY KEY (project_id, memory_id),
+    CONSTRAINT live_memories_revision UNIQUE (project_id, memory_id, revision_no),
+    CONSTRAINT live_memories_content UNIQUE (project_id, scope_key, content_hash),
+    CONSTRAINT live_memories_is_active FOREIGN KEY (project_id, memory_id, revision_no, status)
+        REFERENCES memhub.memories (project_id, id, revision_no, status) DEFERRABLE INITIALLY DEFERRED
+);
+
+-- fastupdate off: a pending list made queries jump from 0.36 to 1.19 ms after 4,000 inserts.
+CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document) WITH (fastupdate = off);
+CREATE INDEX live_memories_newest ON memhub.live_memories (project_id, created_at DESC, memory_id);
+CREATE INDEX live_memories_expiring ON memhub.live_memories (expires_at) WHERE expires_at IS NOT NULL;
+
+-- What retrieval reads: expiry needs no reaper to be true.
+CREATE VIEW memhub.searchable_memories AS
+    SELECT project_id, memory_id, revision_no, scope_key, content_hash, document, type, tags, importance,
+           expires_at, author_client, author_kind, created_at, updated_at
+    FROM memhub.live_memories
+    WHERE expires_at IS NULL OR expires_at > now();
+
+-- How many live memories of a project hold a lexeme; kept by the fleet.
+CREATE TABLE memhub.term_frequencies (
+    project_id uuid NOT NULL REFERENCES memhub.projects (id),
+    lexeme     text COLLATE "C" NOT NULL,
+    documents  integer NOT NULL CHECK (documents >= 0),
+    PRIMARY KEY (project_id, lexeme)
+);

@@ -1,0 +1,85 @@
+-- Vectors of different models are never compared; the row marked current decides which one search uses.
+CREATE TABLE memhub.embedding_models (
+    id         integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name       text NOT NULL UNIQUE,
+    dimension  integer NOT NULL CHECK (dimension BETWEEN 1 AND 16000),
+    floor      real NOT NULL CHECK (floor > 0 AND floor < 1),
+    state      text NOT NULL CHECK (state IN ('building', 'current', 'retired')),
+    created_at timestamptz NOT NULL,
+    UNIQUE (id, dimension)
+);
+
+CREATE UNIQUE INDEX embedding_models_one_current ON memhub.embedding_models (state) WHERE state = 'current';
+
+CREATE TRIGGER embedding_models_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.embedding_models
+    FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+
+-- Work in hand is a lease, not a lock: a worker claims, commits, computes with no transaction open.
+CREATE TABLE memhub.embedding_work (
+    project_id   uuid NOT NULL,
+    memory_id    uuid NOT NULL,
+    revision_no  integer NOT NULL,
+    model_id     integer NOT NULL REFERENCES memhub.embedding_models (id),
+    leased_until timestamptz,
+    attempts     integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+    error        text,
+    created_at   timestamptz NOT NULL,
+    PRIMARY KEY (project_id, memory_id, revision_no, model_id),
+    FOREIGN KEY (project_id, memory_id, revision_no)
+        REFERENCES memhub.memory_revisions (project_id, memory_id, revision_no)
+);
+
+CREATE INDEX embedding_work_oldest ON memhub.embedding_work (created_at);
+
+CREATE TRIGGER embedding_work_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.embedding_work
+    FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+
+-- A late worker cannot write a vector for a passed revision, and a retired vector leaves with its live row.
+CREATE TABLE memhub.live_vectors (
+    project_id  uuid NOT NULL,
+    memory_id   uuid NOT NULL,
+    revision_no integer NOT NULL,
+    model_id    integer NOT NULL,
+    dimension   integer NOT NULL,
+    chunk_no    smallint NOT NULL CHECK (chunk_no >= 0),
+    embedding   halfvec NOT NULL,
+    PRIMARY KEY (project_id, model_id, memory_id, revision_no, chunk_no),
+    FOREIGN KEY (project_id, memory_id, revision_no)
+        REFERENCES memhub.live_memories (project_id, memory_id, revision_no) ON DELETE CASCADE,
+    FOREIGN KEY (model_id, dimension) REFERENCES memhub.embedding_models (id, dimension),
+    CHECK (vector_dims(embedding) = dimension)
+);
+
+CREATE INDEX live_vectors_of_memory ON memhub.live_vectors (project_id, memory_id, revision_no);
+
+-- What as_of reads.
+CREATE TABLE memhub.retired_vectors (
+    project_id  uuid NOT NULL,
+    memory_id   uuid NOT NULL,
+    revision_no integer NOT NULL,
+    model_id    integer NOT NULL,
+    dimension   integer NOT NULL,
+    chunk_no    smallint NOT NULL CHECK (chunk_no >= 0),
+    embedding   halfvec NOT NULL,
+    PRIMARY KEY (project_id, model_id, memory_id, revision_no, chunk_no),
+    FOREIGN KEY (project_id, memory_id, revision_no)
+        REFERENCES memhub.memory_revisions (project_id, memory_id, revision_no),
+    FOREIGN KEY (model_id, dimension) REFERENCES memhub.embedding_models (id, dimension),
+    CHECK (vector_dims(embedding) = dimension)
+);
+
+-- A trigger and not part of the retiring statement: a vector committed while a revise runs would else be lost.
+CREATE FUNCTION memhub.keep_retired_vectors() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO memhub.retired_vectors (project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)
+    SELECT gone.project_id, gone.memory_id, gone.revision_no, gone.model_id, gone.dimension, gone.chunk_no,
+           gone.embedding
+    FROM gone JOIN memhub.embedding_models AS model ON model.id = gone.model_id AND model.state <> 'retired'
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER live_vectors_keep AFTER DELETE ON memhub.live_vectors
+    REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION memhub.keep_retired_vectors();

@@ -1,0 +1,104 @@
+-- These reference projects only: status and revision_no are key columns of memories, so an open revise would block
+-- every insert here that references its memory.
+
+-- One client retries one request: the key is claimed with the write and leads a replay to what was written.
+CREATE TABLE memhub.idempotency_keys (
+    project_id  uuid NOT NULL REFERENCES memhub.projects (id),
+    key         text COLLATE "C" NOT NULL CHECK (octet_length(key) BETWEEN 8 AND 128),
+    fingerprint bytea NOT NULL CHECK (octet_length(fingerprint) = 32),
+    response    jsonb,  -- ids and numbers only: content is read again from its revision
+    created_at  timestamptz NOT NULL,
+    PRIMARY KEY (project_id, key)
+);
+
+CREATE INDEX idempotency_keys_oldest ON memhub.idempotency_keys (created_at);
+
+CREATE TRIGGER idempotency_keys_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.idempotency_keys
+    FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+
+-- What happened, for ever. transaction_id lets a reader of the feed stop below the oldest transaction that is
+-- still open: reading by id alone loses rows that commit late.
+CREATE TABLE memhub.audit_events (
+    id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    tenant         text COLLATE "C" NOT NULL,
+    project_id     uuid,
+    memory_id      uuid,
+    revision_no    integer,
+    scope_key      text COLLATE "C" NOT NULL DEFAULT '',  -- the conversation that may see it, or ''
+    event          text NOT NULL CHECK (event ~ '^[a-z_]{1,64}$'),
+    client         text NOT NULL,
+    request_id     text,
+    details        jsonb NOT NULL DEFAULT '{}',
+    created_at     timestamptz NOT NULL,
+    FOREIGN KEY (project_id, tenant) REFERENCES memhub.projects (id, tenant)
+);
+
+CREATE INDEX audit_events_by_memory ON memhub.audit_events (project_id, memory_id, id);
+CREATE INDEX audit_events_by_transaction ON memhub.audit_events (transaction_id, id);
+
+CREATE TRIGGER audit_events_clock BEFORE INSERT ON memhub.audit_events
+    FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+
+-- The operator's purge may redact the details of an event; nobody can take it away.
+CREATE FUNCTION memhub.guard_audit_event() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT memhub.is_operator()
+        OR ROW (NEW.id, NEW.transaction_id, NEW.tenant, NEW.project_id, NEW.memory_id, NEW.revision_no, NEW.scope_key,
+                NEW.event, NEW.client, NEW.request_id, NEW.created_at)
+            IS DISTINCT FROM
+            ROW (OLD.id, OLD.transaction_id, OLD.tenant, OLD.project_id, OLD.memory_id, OLD.revision_no, OLD.scope_key,
+                OLD.event, OLD.client, OLD.request_id, OLD.created_at) THEN
+        RAISE EXCEPTION 'audit event % is written for ever', OLD.id
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER audit_events_guard BEFORE UPDATE ON memhub.audit_events
+    FOR EACH ROW EXECUTE FUNCTION memhub.guard_audit_event();
+CREATE TRIGGER audit_events_stay BEFORE DELETE OR TRUNCATE ON memhub.audit_events
+    FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
+
+-- The same for attestations: purge may empty their own words, nobody can take them away.
+CREATE FUNCTION memhub.guard_attestation() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT memhub.is_operator()
+        OR ROW (NEW.id, NEW.project_id, NEW.memory_id, NEW.revision_no, NEW.author_client, NEW.type, NEW.created_at)
+            IS DISTINCT FROM
+            ROW (OLD.id, OLD.project_id, OLD.memory_id, OLD.revision_no, OLD.author_client, OLD.type, OLD.created_at) THEN
+        RAISE EXCEPTION 'attestation % is written for ever', OLD.id
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER attestations_guard BEFORE UPDATE ON memhub.attestations
+    FOR EACH ROW EXECUTE FUNCTION memhub.guard_attestation();
+CREATE TRIGGER attestations_stay BEFORE DELETE OR TRUNCATE ON memhub.attestations
+    FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
+
+-- Servers append what they counted; the folder alone adds it up, so no writer meets another.
+CREATE TABLE memhub.counter_deltas (
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    project_id uuid NOT NULL REFERENCES memhub.projects (id),
+    memory_id  uuid NOT NULL,
+    counter    text NOT NULL CHECK (counter IN ('search', 'context', 'history')),
+    hits       integer NOT NULL CHECK (hits > 0),
+    created_at timestamptz NOT NULL
+);
+
+CREATE TRIGGER counter_deltas_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.counter_deltas
+    FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+
+CREATE TABLE memhub.memory_counters (
+    project_id   uuid NOT NULL REFERENCES memhub.projects (id),
+    memory_id    uuid NOT NULL,
+    search_hits  bigint NOT NULL DEFAULT 0 CHECK (search_hits >= 0),
+    context_hits bigint NOT NULL DEFAULT 0 CHECK (context_hits >= 0),
+    history_hits bigint NOT NULL DEFAULT 0 CHECK (history_hits >= 0),
+    used_at      timestamptz NOT NULL,
+    PRIMARY KEY (project_id, memory_id)
+);
