@@ -1,0 +1,91 @@
+"""The canonical form of a memory's content, whose hash says that two memories say the same."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from itertools import groupby
+
+FOLDED_LETTERS_MIN = 3
+
+_LETTER = r"(?:[^\W\d_][\u0300-\u036f]*)"
+_CODE = re.compile(r"(```.*?```|`[^`]+`)", re.DOTALL)
+_SPACES = re.compile(r"\s+")
+_BLOCK = re.compile(r":[^\S\n]*\n[^\S\n]+\S")
+_SPACES_IN_LINE = re.compile(r"(?<=\S)[^\S\n]+(?=\S)")
+# Starts at the first blank of a run only: 32,000 blanks would else be scanned 32,000 times.
+_LINE_ENDS = re.compile(r"(?<![^\S\n])[^\S\n]*\n(?:[^\S\n]*\n)*")
+_PLAIN_WORDS = re.compile(
+    rf"""(?<!\S)[("'\[{{«“‘„¿¡]*({_LETTER}+(?:[-'’]{_LETTER}+)*)(?=[.,;:!?)"'\]}}»”’…。、，！？]*(?!\S))"""
+)
+_WORD = re.compile(rf"{_LETTER}+")
+_FULL_STOPS = ".。．｡।"
+_ENDS = " \t\n\ufeff"
+
+
+def content_hash(content: str) -> bytes:
+    """SHA-256 of the canonical form: 32 bytes."""
+    return hashlib.sha256(canonical(content).encode()).digest()
+
+
+def canonical(content: str) -> str:
+    """One form for contents that say the same: NFC, white space collapsed, full stop and case put aside.
+
+    What may mean something else stays apart: code between backticks and indented blocks keep their layout
+    and case; only plain words of three or more letters lose their case, so `-v` is not `-V`, C is not c,
+    `FOR_UPDATE` not `for_update`; a closing ? or ! stays. Compatibility forms stay (10⁶ is not 106), and ß
+    is not ss. Canonicalising twice changes nothing.
+    """
+    text = _trimmed(unicodedata.normalize("NFC", content.replace("\r\n", "\n")))
+    is_block = _BLOCK.search(text) is not None
+    is_turkish = "ı" in text or "İ" in text
+    pieces = _CODE.split(text)
+    # The pattern has one group, so code stands at the odd places.
+    pieces[::2] = [_fold_words(_collapse(piece, is_block), is_turkish) for piece in pieces[::2]]
+    return _without_full_stop(_trimmed(unicodedata.normalize("NFC", "".join(pieces))))
+
+
+def _collapse(prose: str, is_block: bool) -> str:
+    if is_block:
+        return _SPACES_IN_LINE.sub(" ", _LINE_ENDS.sub("\n", prose))
+    return _SPACES.sub(" ", prose)
+
+
+def _fold_words(prose: str, is_turkish: bool) -> str:
+    def fold(match: re.Match[str]) -> str:
+        word = match[0]
+        # Where ı and İ are letters, lower-casing I would make another word of it.
+        return word if is_turkish and "I" in word else _WORD.sub(_fold_letters, word)
+
+    return _PLAIN_WORDS.sub(fold, prose)
+
+
+def _fold_letters(match: re.Match[str]) -> str:
+    word = match[0]
+    if word.isascii():
+        return word.lower() if len(word) >= FOLDED_LETTERS_MIN else word
+    return "".join(_fold_run("".join(run)) for _, run in groupby(word, key=_has_no_case))
+
+
+def _fold_run(run: str) -> str:
+    letters = sum(character.isalpha() for character in run)
+    # lower, not casefold: that makes Masse of Maße.
+    return run.lower() if letters >= FOLDED_LETTERS_MIN else run
+
+
+def _has_no_case(character: str) -> bool:
+    return character.isalpha() and character.lower() == character.upper()
+
+
+def _trimmed(text: str) -> str:
+    return text.strip().strip(_ENDS).strip()
+
+
+def _without_full_stop(text: str) -> str:
+    """Only a stop that closes a sentence: `git add .`, `cd ..` and a bare `3.` keep theirs."""
+    if text[-1:] not in _FULL_STOPS or len(text) < 2:
+        return text
+    before = text[-2]
+    closes = before.isalpha() or before in "\"')]}»”’`）」』" or (before.isdigit() and " " in text)
+    return text[:-1] if closes else text
