@@ -17,8 +17,7 @@ CREATE TABLE memhub.live_memories (
     author_kind   text NOT NULL,
     created_at    timestamptz NOT NULL,
     updated_at    timestamptz NOT NULL,
-    PRIMARY KEY (project_id, memory_id),
-    CONSTRAINT live_memories_revision UNIQUE (project_id, memory_id, revision_no),
+    PRIMARY KEY (project_id, memory_id, revision_no),  -- one row a memory, since its lifecycle row has one revision_no
     CONSTRAINT live_memories_content UNIQUE (project_id, scope_key, content_hash),
     CONSTRAINT live_memories_is_active FOREIGN KEY (project_id, memory_id, revision_no, status)
         REFERENCES memhub.memories (project_id, id, revision_no, status) DEFERRABLE INITIALLY DEFERRED

@@ -23,16 +23,10 @@ CREATE TABLE memhub.embedding_work (
     leased_until timestamptz,
     attempts     integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
     error        text,
-    created_at   timestamptz NOT NULL,
     PRIMARY KEY (project_id, memory_id, revision_no, model_id),
     FOREIGN KEY (project_id, memory_id, revision_no)
         REFERENCES memhub.memory_revisions (project_id, memory_id, revision_no)
 );
-
-CREATE INDEX embedding_work_oldest ON memhub.embedding_work (created_at);
-
-CREATE TRIGGER embedding_work_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.embedding_work
-    FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
 
 -- A late worker cannot write a vector for a passed revision, and a retired vector leaves with its live row.
 CREATE TABLE memhub.live_vectors (

@@ -35,15 +35,14 @@ CREATE TABLE memhub.audit_events (
 );
 
 CREATE INDEX audit_events_by_memory ON memhub.audit_events (project_id, memory_id, id);
-CREATE INDEX audit_events_by_transaction ON memhub.audit_events (transaction_id, id);
 
-CREATE TRIGGER audit_events_clock BEFORE INSERT ON memhub.audit_events
-    FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+ALTER TABLE memhub.audit_events ADD CONSTRAINT audit_events_clock CHECK (
+    created_at BETWEEN now() AND clock_timestamp() OR current_user = 'memhub_operator') NOT VALID;
 
 -- The operator's purge may redact the details of an event; nobody can take it away.
 CREATE FUNCTION memhub.guard_audit_event() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF NOT memhub.is_operator()
+    IF NOT current_user = 'memhub_operator'
         OR ROW (NEW.id, NEW.transaction_id, NEW.tenant, NEW.project_id, NEW.memory_id, NEW.revision_no, NEW.scope_key,
                 NEW.event, NEW.client, NEW.request_id, NEW.created_at)
             IS DISTINCT FROM
@@ -64,7 +63,7 @@ CREATE TRIGGER audit_events_stay BEFORE DELETE OR TRUNCATE ON memhub.audit_event
 -- The same for attestations: purge may empty their own words, nobody can take them away.
 CREATE FUNCTION memhub.guard_attestation() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF NOT memhub.is_operator()
+    IF NOT current_user = 'memhub_operator'
         OR ROW (NEW.id, NEW.project_id, NEW.memory_id, NEW.revision_no, NEW.author_client, NEW.type, NEW.created_at)
             IS DISTINCT FROM
             ROW (OLD.id, OLD.project_id, OLD.memory_id, OLD.revision_no, OLD.author_client, OLD.type, OLD.created_at) THEN
@@ -90,8 +89,8 @@ CREATE TABLE memhub.counter_deltas (
     created_at timestamptz NOT NULL
 );
 
-CREATE TRIGGER counter_deltas_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.counter_deltas
-    FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+ALTER TABLE memhub.counter_deltas ADD CONSTRAINT counter_deltas_clock CHECK (
+    created_at BETWEEN now() AND clock_timestamp() OR current_user = 'memhub_operator') NOT VALID;
 
 CREATE TABLE memhub.memory_counters (
     project_id   uuid NOT NULL REFERENCES memhub.projects (id),

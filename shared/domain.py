@@ -53,20 +53,22 @@ class ProjectScope:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One revision of one memory, with the lifecycle status of now."""
+    """One revision of one memory, with the lifecycle status of now; `content` is None when it was purged."""
 
     memory_id: UUID
     revision: int
     status: Status
     type: MemoryType
     scope: Scope
-    content: str
+    content: str | None
     category: str | None
     tags: tuple[str, ...]
     importance: int | None
     expires_at: datetime | None
+    expired: bool
     author_client: str
     author_kind: AuthorKind
     source: str | None
     created_at: datetime
     updated_at: datetime
+    superseded_by: UUID | None = None

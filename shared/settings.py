@@ -29,9 +29,7 @@ def default_data_dir() -> Path:
 class Settings(BaseSettings):
     """The environment, read once; `load` is the only way in."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="MEMHUB_", extra="ignore", frozen=True, env_ignore_empty=True
-    )
+    model_config = SettingsConfigDict(env_prefix="MEMHUB_", extra="ignore", frozen=True, env_ignore_empty=True)
 
     database_url: str | None = None
     data_dir: Path = Field(default_factory=default_data_dir)
@@ -79,9 +77,7 @@ class Settings(BaseSettings):
     @classmethod
     def _is_tenant(cls, tenant: str) -> str:
         if not TENANT_PATTERN.fullmatch(tenant):
-            raise ValueError(
-                "1 to 128 characters, first a letter or digit, then letters, digits, '.', '_', '-'"
-            )
+            raise ValueError("1 to 128 characters, first a letter or digit, then letters, digits, '.', '_', '-'")
         return tenant
 
     @field_validator("conversation")
@@ -116,6 +112,4 @@ def load() -> Settings:
             f"MEMHUB_{str(error['loc'][0]).upper()}: {error['msg'].removeprefix('Value error, ')}"
             for error in refused.errors(include_input=False, include_url=False)
         )
-        raise ConfigurationError(
-            problems, next="Correct or unset the variables named, then start again."
-        ) from None
+        raise ConfigurationError(problems, next="Correct or unset the variables named, then start again.") from None

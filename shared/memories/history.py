@@ -1,0 +1,148 @@
+"""The whole life of one memory, retired or not: revisions, attestations, chain and audit events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+import asyncpg
+import orjson
+
+from shared import statements
+from shared.domain import Author, AuthorKind, MemoryType, ProjectScope, Scope, Status
+from shared.errors import MemoryNotFound
+
+ATTESTATIONS_MAX = 200
+EVENTS_MAX = 500
+
+_SQL = statements.load("memories")
+_LIFECYCLE = _SQL["lifecycle"]
+_REVISIONS = _SQL["revisions"]
+_ATTESTATIONS = _SQL["attestations"]
+_AUDIT_EVENTS = _SQL["audit_events"]
+_PREDECESSORS = _SQL["predecessors"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """What was said from `valid_from` on; `content` is None when it was purged."""
+
+    revision: int
+    origin: Literal["remember", "revise", "restore", "import"]
+    content: str | None
+    type: MemoryType
+    category: str | None
+    tags: tuple[str, ...]
+    importance: int | None
+    expires_at: datetime | None
+    author_client: str
+    author_kind: AuthorKind
+    source: str | None
+    reason: str | None
+    valid_from: datetime
+    valid_to: datetime | None
+    purged_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attestation:
+    """A client that said it, with the type, tags and expiry that it gave."""
+
+    revision: int
+    author_client: str
+    author_kind: AuthorKind
+    type: MemoryType
+    category: str | None
+    tags: tuple[str, ...]
+    importance: int | None
+    expires_at: datetime | None
+    source: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    event: str
+    revision: int | None
+    client: str
+    request_id: str | None
+    details: dict[str, Any]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """`revisions` is complete; attestations are the first ATTESTATIONS_MAX, events the last EVENTS_MAX."""
+
+    memory_id: UUID
+    status: Status
+    scope: Scope
+    created_at: datetime
+    retired_at: datetime | None
+    retired_by: Literal["client", "judge"] | None
+    superseded_by: UUID | None
+    supersedes: tuple[UUID, ...]
+    revisions: tuple[Revision, ...]
+    attestations: tuple[Attestation, ...]
+    events: tuple[AuditEvent, ...]
+
+
+async def history(connection: asyncpg.Connection, scope: ProjectScope, author: Author, memory_id: UUID) -> History:
+    """The history of a memory that this caller may see, all read at one instant.
+
+    Raises MemoryNotFound, also for another project's and another conversation's memory.
+    """
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        life = await connection.fetchrow(_LIFECYCLE, scope.project_id, memory_id, author.conversation)
+        if life is None:
+            raise MemoryNotFound(
+                f"memory_id: no memory {memory_id} in project {scope.slug}.",
+                next="Take ids from memory_search of this project, or name the memory's project.",
+            )
+        revisions = await connection.fetch(_REVISIONS, scope.project_id, memory_id)
+        attestations = await connection.fetch(_ATTESTATIONS, scope.project_id, memory_id, ATTESTATIONS_MAX)
+        events = await connection.fetch(_AUDIT_EVENTS, scope.project_id, memory_id, EVENTS_MAX)
+        predecessors = await connection.fetch(_PREDECESSORS, scope.project_id, memory_id, author.conversation)
+    return History(
+        memory_id=memory_id,
+        status=Status(life["status"]),
+        scope=Scope.PROJECT if life["conversation"] is None else Scope.CONVERSATION,
+        created_at=life["created_at"],
+        retired_at=life["retired_at"],
+        retired_by=life["retired_by"],
+        superseded_by=life["superseded_by"],
+        supersedes=tuple(row["id"] for row in predecessors),
+        revisions=tuple(_revision(row) for row in revisions),
+        attestations=tuple(_attestation(row) for row in attestations),
+        events=tuple(_event(row) for row in events),
+    )
+
+
+def _revision(row: asyncpg.Record) -> Revision:
+    values = dict(row)
+    return Revision(
+        **values
+        | {
+            "type": MemoryType(row["type"]),
+            "author_kind": AuthorKind(row["author_kind"]),
+            "tags": tuple(row["tags"]),
+        }
+    )
+
+
+def _attestation(row: asyncpg.Record) -> Attestation:
+    values = dict(row)
+    return Attestation(
+        **values
+        | {
+            "type": MemoryType(row["type"]),
+            "author_kind": AuthorKind(row["author_kind"]),
+            "tags": tuple(row["tags"]),
+        }
+    )
+
+
+def _event(row: asyncpg.Record) -> AuditEvent:
+    return AuditEvent(**dict(row) | {"details": orjson.loads(row["details"])})

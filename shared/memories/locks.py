@@ -1,0 +1,67 @@
+"""The one order in which memories are locked: by ascending id, after the idempotency key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+import asyncpg
+
+from shared import statements
+from shared.domain import Author, ProjectScope, Status
+
+_SQL = statements.load("memories")
+_LOCK = _SQL["lock"]
+_TWINS = _SQL["twins"]
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """The lifecycle of a memory that cannot change before this transaction ends."""
+
+    memory_id: UUID
+    status: Status
+    revision: int
+    conversation: str | None
+    retired_by: str | None
+    superseded_by: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A live row with the same content; an expired one gives way."""
+
+    memory_id: UUID
+    expired: bool
+
+
+async def lock(
+    connection: asyncpg.Connection, scope: ProjectScope, author: Author, memory_ids: Iterable[UUID]
+) -> dict[UUID, Locked]:
+    """Locks those that the caller may see, to the end of the transaction; the others are missing in the answer."""
+    rows = await connection.fetch(_LOCK, scope.project_id, list(memory_ids), author.conversation)
+    return {
+        row["id"]: Locked(
+            memory_id=row["id"],
+            status=Status(row["status"]),
+            revision=row["revision_no"],
+            conversation=row["conversation"],
+            retired_by=row["retired_by"],
+            superseded_by=row["superseded_by"],
+        )
+        for row in rows
+    }
+
+
+async def twins(
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    *,
+    scope_key: str,
+    content_hash: bytes,
+    besides: UUID | None = None,
+) -> list[Twin]:
+    """The live rows, at most two, that say this content already: the project's first, then the conversation's."""
+    rows = await connection.fetch(_TWINS, scope.project_id, scope_key, content_hash, besides)
+    return [Twin(memory_id=row["memory_id"], expired=row["expired"]) for row in rows]

@@ -1,0 +1,57 @@
+"""What a caller asks of a memory, after its arguments were checked against their bounds."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from shared.domain import AuthorKind, MemoryType, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remember:
+    """`expires_at` and `ttl_days` exclude each other; `acknowledged` names the detector that was overridden."""
+
+    content: str
+    type: MemoryType = MemoryType.FACT
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: int | None = None
+    expires_at: datetime | None = None
+    ttl_days: float | None = None
+    supersedes: tuple[UUID, ...] = ()
+    scope: Scope = Scope.PROJECT
+    source: str | None = None
+    author_kind: AuthorKind = AuthorKind.AGENT
+    acknowledged: str | None = None
+    client_request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revise:
+    """None leaves a field as it is; empty tags clear them, `never_expires` clears the expiry."""
+
+    memory_id: UUID
+    expected_revision: int
+    content: str
+    tags: tuple[str, ...] | None = None
+    importance: int | None = None
+    expires_at: datetime | None = None
+    never_expires: bool = False
+    reason: str | None = None
+    acknowledged: str | None = None
+    client_request_id: str | None = None
+
+
+def fingerprint(request: Remember | Revise, *, conversation: str | None) -> bytes:
+    """sha256 over the tool, its arguments and the conversation: what makes two requests the same request."""
+    said: dict[str, Any] = asdict(request)
+    del said["client_request_id"], said["acknowledged"]
+    return hashlib.sha256(
+        orjson.dumps([type(request).__name__, conversation, said], default=str, option=orjson.OPT_SORT_KEYS)
+    ).digest()

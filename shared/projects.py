@@ -1,0 +1,219 @@
+"""Projects: finding the one that a call means, and the only place that makes a ProjectScope."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from shared import statements
+from shared.domain import Author, ProjectScope
+from shared.errors import InvalidArgument, ProjectAmbiguous, ProjectNotFound, ProjectRequired
+
+DEFAULT_SLUG = "default"
+LISTED_MAX = 200
+NAMED_IN_ERRORS_MAX = 20
+
+_SQL = statements.load("projects")
+_BY_ID = _SQL["by_id"]
+_BY_SLUG = _SQL["by_slug"]
+_BY_ALIAS = _SQL["by_alias"]
+_LIST = _SQL["list"]
+_CREATE = _SQL["create"]
+_ADD_ALIASES = _SQL["add_aliases"]
+
+AliasKind = Literal["git_remote", "workspace_path"]
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    outcome: Literal["resolved", "created"]
+    project: ProjectScope
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A project of the tenant with the aliases that lead to it, each as `kind:value`."""
+
+    project: ProjectScope
+    aliases: tuple[str, ...]
+
+
+async def use(
+    connection: asyncpg.Connection,
+    tenant: str,
+    author: Author,
+    *,
+    project: UUID | str | None,
+    aliases: Mapping[AliasKind, str],
+    create: bool = False,
+    display_name: str | None = None,
+) -> Used:
+    """The project that these names lead to, made when `create` is given and none of them leads anywhere.
+
+    New aliases are linked when the project was named, or made. Commits. Raises ProjectAmbiguous when the
+    names lead to two projects, ProjectNotFound, ProjectRequired, InvalidArgument.
+    """
+    if project is None and not aliases:
+        raise await _required(connection, tenant)
+    async with connection.transaction():
+        found = await _candidates(connection, tenant, project, aliases)
+        if len(found) > 1:
+            raise _ambiguous(found)
+        scope = found[0] if found else None
+        outcome: Literal["resolved", "created"] = "resolved"
+        if scope is None:
+            if not create:
+                raise await _not_found(connection, tenant, project)
+            scope, outcome = await _create(connection, tenant, author, _slug(project, aliases), display_name)
+            if outcome == "resolved" and project is None:
+                raise _slug_taken(scope.slug)
+        if aliases and (create or project is not None):
+            await _link(connection, author, scope, aliases)
+    return Used(outcome=outcome, project=scope)
+
+
+async def resolve(connection: asyncpg.Connection, tenant: str, project: UUID | str) -> ProjectScope:
+    """The tenant's project with that id or slug. Raises ProjectNotFound, also for another tenant's."""
+    found = await _named(connection, tenant, project)
+    if found is None:
+        raise await _not_found(connection, tenant, project)
+    return found
+
+
+async def resolve_alias(connection: asyncpg.Connection, tenant: str, aliases: Mapping[AliasKind, str]) -> ProjectScope:
+    """The one project that these aliases lead to. Raises ProjectAmbiguous, ProjectRequired listing what exists."""
+    found = await _candidates(connection, tenant, None, aliases)
+    if len(found) > 1:
+        raise _ambiguous(found)
+    if not found:
+        raise await _required(connection, tenant)
+    return found[0]
+
+
+async def ensure_default(connection: asyncpg.Connection, tenant: str, author: Author) -> ProjectScope:
+    """The tenant's project `default`, made when it is not there yet; commits."""
+    scope, _outcome = await _create(connection, tenant, author, DEFAULT_SLUG, None)
+    return scope
+
+
+async def listed(connection: asyncpg.Connection, tenant: str) -> list[Listed]:
+    """The tenant's projects by slug, at most LISTED_MAX."""
+    rows = await connection.fetch(_LIST, tenant, LISTED_MAX)
+    return [Listed(project=_scope(row), aliases=tuple(row["aliases"])) for row in rows]
+
+
+async def _candidates(
+    connection: asyncpg.Connection,
+    tenant: str,
+    project: UUID | str | None,
+    aliases: Mapping[AliasKind, str],
+) -> list[ProjectScope]:
+    found: dict[UUID, ProjectScope] = {}
+    if project is not None:
+        named = await _named(connection, tenant, project)
+        if named is not None:
+            found[named.project_id] = named
+    if aliases:
+        for row in await connection.fetch(_BY_ALIAS, tenant, list(aliases), list(aliases.values())):
+            found[row["id"]] = _scope(row)
+    return list(found.values())
+
+
+async def _named(connection: asyncpg.Connection, tenant: str, project: UUID | str) -> ProjectScope | None:
+    statement = _BY_ID if isinstance(project, UUID) else _BY_SLUG
+    row = await connection.fetchrow(statement, tenant, project)
+    return None if row is None else _scope(row)
+
+
+async def _create(
+    connection: asyncpg.Connection, tenant: str, author: Author, slug: str, display_name: str | None
+) -> tuple[ProjectScope, Literal["resolved", "created"]]:
+    row = await connection.fetchrow(_CREATE, uuid4(), tenant, slug, display_name, author.client, author.request_id)
+    if row is not None:
+        return _scope(row), "created"
+    standing = await _named(connection, tenant, slug)
+    assert standing is not None
+    return standing, "resolved"
+
+
+async def _link(
+    connection: asyncpg.Connection, author: Author, scope: ProjectScope, aliases: Mapping[AliasKind, str]
+) -> None:
+    await connection.execute(
+        _ADD_ALIASES,
+        scope.tenant,
+        scope.project_id,
+        list(aliases),
+        list(aliases.values()),
+        author.client,
+        author.request_id,
+    )
+    found = await _candidates(connection, scope.tenant, scope.project_id, aliases)
+    if len(found) > 1:
+        raise _ambiguous(found)
+
+
+def _slug(project: UUID | str | None, aliases: Mapping[AliasKind, str]) -> str:
+    if isinstance(project, UUID):
+        raise InvalidArgument(
+            "project",
+            "a project is made under a slug, its UUID is issued",
+            next="Give a slug such as my-app.",
+        )
+    if project is not None:
+        return project
+    name = re.split(r"[/:\\]", (aliases.get("git_remote") or aliases["workspace_path"]).rstrip("/\\"))[-1]
+    slug = re.sub(r"[^a-z0-9._-]+", "-", name.lower().removesuffix(".git"))[:64].strip("._-")
+    if len(slug) < 2:
+        raise InvalidArgument(
+            "project", "no slug can be made of these aliases", next="Name the project, such as my-app."
+        )
+    return slug
+
+
+def _slug_taken(slug: str) -> InvalidArgument:
+    return InvalidArgument(
+        "project",
+        f"{slug} is a project already and these aliases do not lead to it",
+        next=f"Give project={slug} to link them to it, or another slug to make a new project.",
+    )
+
+
+def _ambiguous(found: list[ProjectScope]) -> ProjectAmbiguous:
+    names = ", ".join(f"{scope.slug} ({scope.project_id})" for scope in found)
+    return ProjectAmbiguous(
+        f"project: these names lead to different projects: {names}.",
+        next="Name the one you mean by its slug or UUID, without the others.",
+    )
+
+
+async def _required(connection: asyncpg.Connection, tenant: str) -> ProjectRequired:
+    return ProjectRequired(
+        f"project: none was named and none is known here. {await _existing(connection, tenant)}",
+        next="Give project, or call project_use with create=true to make one.",
+    )
+
+
+async def _not_found(connection: asyncpg.Connection, tenant: str, project: UUID | str | None) -> ProjectNotFound:
+    named = "no project has these aliases" if project is None else f"there is no project {project}"
+    return ProjectNotFound(
+        f"project: {named}. {await _existing(connection, tenant)}",
+        next="Name one of them, or call project_use with create=true to make it.",
+    )
+
+
+async def _existing(connection: asyncpg.Connection, tenant: str) -> str:
+    slugs = [row["slug"] for row in await connection.fetch(_LIST, tenant, NAMED_IN_ERRORS_MAX + 1)]
+    if not slugs:
+        return "There are no projects yet."
+    more = " and more" if len(slugs) > NAMED_IN_ERRORS_MAX else ""
+    return f"Projects: {', '.join(slugs[:NAMED_IN_ERRORS_MAX])}{more}."
+
+
+def _scope(row: asyncpg.Record) -> ProjectScope:
+    return ProjectScope(tenant=row["tenant"], project_id=row["id"], slug=row["slug"], display_name=row["display_name"])

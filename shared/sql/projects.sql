@@ -1,0 +1,54 @@
+-- name: by_id
+-- $1 tenant text, $2 project uuid
+SELECT id, tenant, slug, display_name FROM memhub.projects WHERE id = $2::uuid AND tenant = $1::text;
+
+-- name: by_slug
+-- $1 tenant text, $2 slug text
+SELECT id, tenant, slug, display_name FROM memhub.projects WHERE tenant = $1::text AND slug = $2::text;
+
+-- name: by_alias
+-- Which project each alias leads to. $1 tenant text, $2 kinds text[], $3 values text[], pairwise
+SELECT alias.kind, alias.value, project.id, project.tenant, project.slug, project.display_name
+FROM unnest($2::text[], $3::text[]) AS asked (kind, value)
+JOIN memhub.project_aliases AS alias
+    ON alias.tenant = $1::text AND alias.kind = asked.kind AND alias.value = asked.value
+JOIN memhub.projects AS project ON project.id = alias.project_id
+ORDER BY project.slug, alias.kind;
+
+-- name: list
+-- $1 tenant text, $2 limit int
+SELECT project.id, project.tenant, project.slug, project.display_name, project.created_at,
+       ARRAY(SELECT alias.kind || ':' || alias.value FROM memhub.project_aliases AS alias
+             WHERE alias.project_id = project.id ORDER BY alias.kind, alias.value LIMIT 20) AS aliases
+FROM memhub.projects AS project
+WHERE project.tenant = $1::text
+ORDER BY project.slug
+LIMIT $2::int;
+
+-- name: create
+-- No row when the slug is taken, also by a writer in flight.
+-- $1 project uuid, $2 tenant text, $3 slug text, $4 display name text, $5 client text, $6 request id text
+WITH created AS (
+    INSERT INTO memhub.projects (id, tenant, slug, display_name, created_at)
+    VALUES ($1::uuid, $2::text, $3::text, $4::text, clock_timestamp())
+    ON CONFLICT DO NOTHING
+    RETURNING id, tenant, slug, display_name, created_at
+), audited AS (
+    INSERT INTO memhub.audit_events (tenant, project_id, event, client, request_id, created_at)
+    SELECT tenant, id, 'project_created', $5::text, $6::text, created_at FROM created
+)
+SELECT id, tenant, slug, display_name FROM created;
+
+-- name: add_aliases
+-- $1 tenant text, $2 project uuid, $3 kinds text[], $4 values text[], pairwise, $5 client text, $6 request id text
+WITH added AS (
+    INSERT INTO memhub.project_aliases (tenant, kind, value, project_id, created_at)
+    SELECT $1::text, asked.kind, asked.value, $2::uuid, clock_timestamp()
+    FROM unnest($3::text[], $4::text[]) AS asked (kind, value)
+    ORDER BY asked.kind, asked.value
+    ON CONFLICT DO NOTHING
+    RETURNING kind, value, created_at
+)
+INSERT INTO memhub.audit_events (tenant, project_id, event, client, request_id, details, created_at)
+SELECT $1, $2, 'alias_added', $5::text, $6::text, jsonb_build_object('kind', kind, 'value', value), created_at
+FROM added;
