@@ -78,13 +78,14 @@ async def migrate(
     """
     await requirements.check(connection, create_extension=create_extension)
     async with _locked(connection):
-        if not await connection.fetchval(_IS_RECORDED):
-            await connection.execute(_CREATE_SCHEMA)
-            await connection.execute(_CREATE_RECORD)
         found = await status(connection, folder=folder)
         _refuse_strangers(found)
-        for migration in found.pending:
-            await _apply(connection, migration)
+        with requirements.privileges():
+            if not found.applied:
+                await connection.execute(_CREATE_SCHEMA)
+                await connection.execute(_CREATE_RECORD)
+            for migration in found.pending:
+                await _apply(connection, migration)
     return list(found.pending)
 
 
@@ -182,13 +183,18 @@ async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
         await _record(connection, migration)
         await connection.fetchval(_PIN_SEARCH_PATH)
         before, *marked = _APPLY.split(migration.text)
-        if before.strip():
-            await connection.execute(before)
+        await _run(connection, before)
         for package, after in zip(marked[::2], marked[1::2], strict=True):
             if package != "procrastinate":
                 raise ValueError(f"{migration.version:04d}_{migration.name}.sql applies an unknown {package}")
             await _apply_procrastinate(connection)
-            await connection.execute(after)
+            await _run(connection, after)
+
+
+async def _run(connection: asyncpg.Connection, text: str) -> None:
+    # asyncpg raises AttributeError for a text that holds no statement.
+    if statements.without_comments(text):
+        await connection.execute(text)
 
 
 async def _record(connection: asyncpg.Connection, migration: Migration) -> None:
@@ -205,7 +211,7 @@ async def _apply_procrastinate(connection: asyncpg.Connection) -> None:
     state = await connection.fetchrow(_PROCRASTINATE_STATE)
     assert state is not None
     if not state["present"]:
-        await connection.execute(_procrastinate_schema())
+        await connection.execute(procrastinate_schema())
     elif not state["usable"]:
         raise ConfigurationError(
             "The schema public holds another version of procrastinate, used by another program.",
@@ -213,7 +219,8 @@ async def _apply_procrastinate(connection: asyncpg.Connection) -> None:
         )
 
 
-def _procrastinate_schema() -> str:
+def procrastinate_schema() -> str:
+    """The schema of the pinned procrastinate, read without importing it."""
     # find_spec of a top-level name imports nothing: a server migrates too and never imports procrastinate.
     package = find_spec("procrastinate")
     assert package is not None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import asyncpg
 
@@ -30,7 +32,7 @@ async def check(connection: asyncpg.Connection, *, create_extension: bool = Fals
             next="Point MEMHUB_DATABASE_URL at a later server, or unset it to use the embedded one.",
         )
     if create_extension:
-        await connection.execute(_CREATE_VECTOR)
+        await _create_extension(connection)
     versions = await connection.fetchrow(_VECTOR_VERSIONS)
     if versions is None:
         raise _no_vector("has no pgvector files", "Install pgvector 0.8 or later on that server, then run")
@@ -41,6 +43,26 @@ async def check(connection: asyncpg.Connection, *, create_extension: bool = Fals
             f"The database has pgvector {versions['installed_version']}; memhub needs 0.8 or later.",
             next=_update(versions["default_version"]),
         )
+
+
+@contextmanager
+def privileges() -> Iterator[None]:
+    """Tells a role that may not do what is done inside who may. Raises ConfigurationError."""
+    try:
+        yield
+    except asyncpg.InsufficientPrivilegeError as refused:
+        raise ConfigurationError(
+            f"The role of MEMHUB_DATABASE_URL may not change the schema: {refused}.",
+            next="Run `memhub migrate` as the owner of the database.",
+        ) from None
+
+
+async def _create_extension(connection: asyncpg.Connection) -> None:
+    # A refusal is told by the check that follows, with the statement to run.
+    with suppress(
+        asyncpg.InsufficientPrivilegeError, asyncpg.UndefinedFileError, asyncpg.FeatureNotSupportedError
+    ):
+        await connection.execute(_CREATE_VECTOR)
 
 
 def _no_vector(problem: str, action: str) -> ConfigurationError:

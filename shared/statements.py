@@ -28,11 +28,16 @@ def parse(stem: str, text: str) -> Mapping[str, str]:
     _, *parts = _HEADER.split(text)
     found = _Statements(stem)
     for name, body in zip(parts[::2], parts[1::2], strict=True):
-        statement = _COMMENT.sub("", body).strip().removesuffix(";").rstrip()
+        statement = without_comments(body).removesuffix(";").rstrip()
         if name in found or not statement:
             raise ValueError(f"{stem}.sql: statement {name} is empty or written twice")
         found[name] = statement
     return found
+
+
+def without_comments(text: str) -> str:
+    """The text without its comment lines and outer white space; empty when there is nothing to run."""
+    return _COMMENT.sub("", text).strip()
 
 
 class _Statements(dict[str, str]):

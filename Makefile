@@ -1,0 +1,51 @@
+PYTHON ?= python3
+# Worker processes of the tests: a number, or auto for one per core.
+JOBS ?= auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench lint format lock clean
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(INSTALLED) ## two clients share a memory, reverse a decision and find only the current one
+	@$(BIN)/memhub demo
+
+test: $(INSTALLED) ## every test; what this machine lacks is skipped and named
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+bench: $(INSTALLED) ## the benchmark: prints a table, fails on nothing
+	$(BIN)/python -m tests.bench
+
+lint: $(INSTALLED) ## formatter, linter, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(INSTALLED) ## formats and mends what the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: ## resolves pyproject.toml again, for every platform and Python 3.11 or later
+	$(PYTHON) -m venv --clear build/lock
+	build/lock/bin/python -m pip --disable-pip-version-check install --quiet uv
+	build/lock/bin/uv pip compile pyproject.toml --group dev --output-file requirements.lock --upgrade --quiet \
+		--universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
+
+clean: ## removes what was made here
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The build tools are in the lock too, so that installing ourselves downloads nothing that has no hash.
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memhub needs Python 3.11 or later: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv --clear $(VENV) || { echo 'On Debian: apt-get install python3-venv' >&2; exit 1; }
+	$(PIP) install --quiet --require-hashes --requirement requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
