@@ -150,9 +150,9 @@ def _explain(layout: Layout, written: str) -> None:
     if "server did not start in time" in written:
         return
     fatal = [line for line in written.splitlines() if _tells_why(line)]
-    reason = fatal[-1] if fatal else ""
-    if any(passing in reason for passing in _PASSING):
+    if any(passing in line for line in fatal for passing in _PASSING):
         return
+    reason = fatal[-1] if fatal else ""
     if "No space left on device" in written:
         raise folder.disk_full(layout.root)
     if "Permission denied" in reason:
@@ -167,8 +167,9 @@ def _explain(layout: Layout, written: str) -> None:
 
 
 def _tells_why(line: str) -> bool:
-    # A session that came too early is refused with "the database system is starting up".
-    return ("FATAL:" in line or "PANIC:" in line) and "the database system is" not in line
+    # Sessions write here too: those that came too early, and those that a killed server left behind.
+    of_a_session = "the database system is" in line or "terminating connection" in line
+    return ("FATAL:" in line or "PANIC:" in line) and not of_a_session
 
 
 def _bare(line: str) -> str:

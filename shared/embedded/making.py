@@ -45,19 +45,25 @@ def _is_empty(cluster: Path) -> bool:
 
 
 def _make(layout: Layout, programs: Programs) -> None:
-    for abandoned in layout.root.glob(f"{_NASCENT}*"):
-        shutil.rmtree(abandoned)
-    # A name per attempt: the initdb of a killed process may still be writing to its own.
+    _discard_abandoned(layout)
+    # A name per attempt, so that such an initdb never writes into a cluster of ours.
     nascent = Path(tempfile.mkdtemp(prefix=_NASCENT, dir=layout.root))
     try:
         if programs.account is not None:
             os.chown(nascent, programs.account.uid, programs.account.gid, follow_symlinks=False)
         _initialise(nascent, programs, layout)
         nascent.rename(layout.cluster)
+        _discard_abandoned(layout)
     except (OSError, subprocess.SubprocessError, MemhubError):
         shutil.rmtree(nascent, ignore_errors=True)
         raise
     _sync(layout.root)
+
+
+def _discard_abandoned(layout: Layout) -> None:
+    # The initdb of a killed process may still be at work there: it fails, and what it leaves goes next time.
+    for abandoned in layout.root.glob(f"{_NASCENT}*"):
+        shutil.rmtree(abandoned, ignore_errors=True)
 
 
 def _initialise(nascent: Path, programs: Programs, layout: Layout) -> None:

@@ -7,6 +7,10 @@ import signal
 from pathlib import Path
 
 from shared.embedded.account import Account
+from shared.embedded.sockets import PORT
+
+PID_FILE = "postmaster.pid"
+SOCKET_LOCK = f".s.PGSQL.{PORT}.lock"
 
 
 def find(cluster: Path, account: Account | None) -> int | None:
@@ -15,29 +19,20 @@ def find(cluster: Path, account: Account | None) -> int | None:
     None for what the pid file also names after a crash: no process, a zombie that its parent never reaped,
     or a stranger that was given the number since.
     """
-    import psutil  # noqa: PLC0415 (half the import time of this package, and only a start or stop needs it)
-
-    owner = os.geteuid() if account is None else account.uid
-    pid = _noted(cluster)
-    if pid is None:
-        return None
-    try:
-        process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE or process.uids().real != owner:
-            return None
-        return pid if os.path.samefile(process.cwd(), cluster) else None
-    except (psutil.Error, OSError):
-        return None
+    pid = _noted(cluster / PID_FILE)
+    return pid if pid is not None and _serves(pid, cluster, account) else None
 
 
 def forget_if_dead(cluster: Path, account: Account | None) -> None:
-    """Remove the pid file of a server that is gone; PostgreSQL would take a zombie or a stranger for it.
+    """Remove the lock files of a server that is gone; PostgreSQL would take a zombie or a stranger for it.
 
     The caller holds the lock. Sessions that outlive their server are still found by PostgreSQL through the
-    shared memory block, whose key comes from the folder and not from this file.
+    shared memory block, whose key comes from the folder and not from these files.
     """
-    if _noted(cluster) is not None and find(cluster, account) is None:
-        (cluster / "postmaster.pid").unlink(missing_ok=True)
+    for file in (cluster / PID_FILE, cluster / SOCKET_LOCK):
+        pid = _noted(file)
+        if pid is not None and not _serves(pid, cluster, account):
+            file.unlink(missing_ok=True)
 
 
 def ask_to_stop(cluster: Path, account: Account | None) -> None:
@@ -50,9 +45,22 @@ def ask_to_stop(cluster: Path, account: Account | None) -> None:
             return
 
 
-def _noted(cluster: Path) -> int | None:
+def _serves(pid: int, cluster: Path, account: Account | None) -> bool:
+    import psutil  # noqa: PLC0415 (half the import time of this package, and only a start or stop needs it)
+
     try:
-        first = (cluster / "postmaster.pid").read_text(errors="replace").split("\n", 1)[0]
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        owner = os.geteuid() if account is None else account.uid
+        return process.uids().real == owner and os.path.samefile(process.cwd(), cluster)
+    except (psutil.Error, OSError):
+        return False
+
+
+def _noted(file: Path) -> int | None:
+    try:
+        first = file.read_text(errors="replace").split("\n", 1)[0].strip()
     except FileNotFoundError:
         return None
-    return int(first) if first.strip().isdecimal() else None
+    return int(first) if first.isdecimal() else None
