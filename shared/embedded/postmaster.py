@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 from shared.embedded.account import Account
 from shared.embedded.sockets import PORT
+
+EMPTY_S_MAX = 10.0
 
 PID_FILE = "postmaster.pid"
 SOCKET_LOCK = f".s.PGSQL.{PORT}.lock"
@@ -31,7 +34,8 @@ def forget_if_dead(cluster: Path, account: Account | None) -> None:
     """
     for file in (cluster / PID_FILE, cluster / SOCKET_LOCK):
         pid = _noted(file)
-        if pid is not None and not _serves(pid, cluster, account):
+        dead = _is_remnant(file) if pid is None else not _serves(pid, cluster, account)
+        if dead:
             file.unlink(missing_ok=True)
 
 
@@ -56,6 +60,11 @@ def _serves(pid: int, cluster: Path, account: Account | None) -> bool:
         return process.uids().real == owner and os.path.samefile(process.cwd(), cluster)
     except (psutil.Error, OSError):
         return False
+
+
+def _is_remnant(file: Path) -> bool:
+    """An empty file, and too old to belong to a server that is just starting."""
+    return file.exists() and time.time() - file.stat().st_mtime > EMPTY_S_MAX
 
 
 def _noted(file: Path) -> int | None:

@@ -132,6 +132,19 @@ def test_a_stop_never_signals_a_stranger(data_dir: Path) -> None:
         assert stranger.poll() is None
 
 
+def test_an_empty_pid_file_of_a_crash_does_not_block_the_next(data_dir: Path) -> None:
+    """Holds by _is_remnant in postmaster.py."""
+    embedded.ensure_running(data_dir)
+    embedded.stop(data_dir)
+    owner = (data_dir / "postgres").stat()
+    noted = data_dir / "postgres" / "postmaster.pid"
+    noted.touch()
+    os.chown(noted, owner.st_uid, owner.st_gid)
+    os.utime(noted, (0, 0))
+
+    embedded.ensure_running(data_dir, timeout_s=20)
+
+
 def test_sessions_that_outlive_their_server_are_waited_for(data_dir: Path) -> None:
     """Holds by _PASSING in cluster.py: PostgreSQL refuses to start beside them."""
     cluster = embedded.ensure_running(data_dir)
