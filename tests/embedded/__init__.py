@@ -1,0 +1,1 @@
+"""Tests of the embedded PostgreSQL, on real processes and real folders."""
