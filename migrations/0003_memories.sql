@@ -2,7 +2,8 @@
 CREATE TABLE memhub.memories (
     project_id    uuid NOT NULL REFERENCES memhub.projects (id),
     id            uuid NOT NULL,
-    conversation  text COLLATE "C" CHECK (conversation ~ '^[\x21-\x7e]{1,512}$'),  -- NULL: the whole project's
+    -- NULL: the whole project's. No {1,512}: a repetition count ends at 255.
+    conversation  text COLLATE "C" CHECK (conversation ~ '^[\x21-\x7e]+$' AND octet_length(conversation) <= 512),
     status        text NOT NULL DEFAULT 'ACTIVE' CHECK (status IN ('ACTIVE', 'SUPERSEDED', 'DELETED')),
     revision_no   integer NOT NULL DEFAULT 1 CHECK (revision_no >= 1),
     created_at    timestamptz NOT NULL,
