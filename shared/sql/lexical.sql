@@ -1,5 +1,6 @@
 -- name: tsqueries
--- What a query asks as tsqueries: any of its terms, and all of them; both NULL when it asks nothing. Only words of
+-- What a query asks as tsqueries: any of its terms, all of them, each of them with its number; NULL when it asks
+-- nothing. Only words of
 -- letters reach the parser and lexemes hold no blank, quote or backslash (shared/text), so none of it is syntax.
 -- Text built here and cast is safe for that reason; there is no aggregate over tsqueries.
 -- $1 int[]: the number of each alternative's term
@@ -19,5 +20,7 @@ WITH alternatives AS (
     GROUP BY term
 )
 SELECT string_agg(query, ' | ' ORDER BY term)::tsquery AS any_term,
-       string_agg(query, ' & ' ORDER BY term)::tsquery AS all_terms
+       string_agg(query, ' & ' ORDER BY term)::tsquery AS all_terms,
+       array_agg(query ORDER BY term) AS each_term,
+       array_agg(term ORDER BY term) AS numbers
 FROM terms

@@ -142,7 +142,10 @@ async def lexical_matches(connection: asyncpg.Connection, document: str, query: 
     tsqueries = await connection.fetchrow(TSQUERIES, asked.terms, asked.words, asked.lexemes)
     assert tsqueries is not None
     any_term, all_terms = await connection.fetchrow(
-        "SELECT $1::tsvector @@ $2::tsquery, $1::tsvector @@ $3::tsquery", tsvector, *tsqueries
+        "SELECT $1::tsvector @@ $2::tsquery, $1::tsvector @@ $3::tsquery",
+        tsvector,
+        tsqueries["any_term"],
+        tsqueries["all_terms"],
     )
     return ALL if all_terms else ANY if any_term else None
 
