@@ -199,7 +199,7 @@ async def test_a_query_of_nothing_asks_nothing(connection: asyncpg.Connection) -
         assert query_terms(query) == ()
     row = await connection.fetchrow(TSQUERIES, [], [], [])
     assert row is not None
-    assert tuple(row) == (None, None)
+    assert tuple(row) == (None, None, None, None)
 
 
 ANY_TEXT = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=200)
