@@ -14,6 +14,8 @@ import pytest
 from shared import migrations
 from shared.errors import BackendBusy, ConfigurationError, SchemaMismatch
 
+BLOCKED_S = 10
+
 _ONE = "CREATE TABLE memhub.one (id int);"
 _TWO = "CREATE TABLE memhub.two (id int);"
 
@@ -120,7 +122,7 @@ async def test_runners_at_once_apply_each_file_once(empty_database_url: str, fol
 async def test_a_runner_past_the_lock_collides_on_the_record(
     empty: asyncpg.Connection, empty_database_url: str, folder: Path
 ) -> None:
-    # Fails when the record is written after the migration: its table would collide first.
+    # Fails when `_apply` records after it ran the file: the runners would collide on the table.
     await migrations.migrate(empty, folder=folder)
     (folder / "0002_two.sql").write_text(_TWO)
     other = await asyncpg.connect(empty_database_url)
@@ -130,6 +132,7 @@ async def test_a_runner_past_the_lock_collides_on_the_record(
     await other.execute(
         "INSERT INTO memhub.schema_migrations (version, name, checksum) VALUES (2, 'two', $1)", two.checksum
     )
+    await other.execute(_TWO)
     second = asyncio.create_task(migrations.migrate(empty, folder=folder))
     await _until_blocked(other, empty.get_server_pid())
     await transaction.commit()
@@ -254,7 +257,6 @@ def test_migrating_imports_no_procrastinate(empty_database_url: str) -> None:
 
 
 async def _until_blocked(observer: asyncpg.Connection, pid: int) -> None:
-    for _ in range(1000):
-        if await observer.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
-            return
-    pytest.fail(f"session {pid} never waited")
+    async with asyncio.timeout(BLOCKED_S):
+        while not await observer.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
+            pass
