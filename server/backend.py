@@ -1,125 +1,128 @@
-"""The seam between the tools and the services: what a tool hands down, and what it needs of a database."""
+"""The seam between the tools and the services: what a tool needs of an opened database."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
-from shared.domain import Author, AuthorKind, MemoryType, ProjectScope, Scope
+from shared.domain import Author, AuthorKind, Memory, MemoryType, ProjectScope, Scope
+
+AliasKind = Literal["git_remote", "workspace_path"]
+Aliases = Mapping[AliasKind, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RememberRequest:
+class Remember:
     content: str
-    type: MemoryType
-    scope: Scope
-    author: Author
-    author_kind: AuthorKind
-    category: str | None
-    tags: tuple[str, ...]
-    importance: int | None
-    expires_at: datetime | None
-    ttl_days: int | None
-    supersedes: tuple[UUID, ...]
-    source: str | None
-    acknowledge_sensitive: bool
-    client_request_id: str | None
+    type: MemoryType = MemoryType.FACT
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: int | None = None
+    expires_at: datetime | None = None
+    ttl_days: float | None = None
+    supersedes: tuple[UUID, ...] = ()
+    scope: Scope = Scope.PROJECT
+    source: str | None = None
+    author_kind: AuthorKind = AuthorKind.AGENT
+    acknowledged: str | None = None
+    client_request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviseRequest:
-    """None is unchanged; `tags=()` clears; `expires_at="never"` clears."""
-
+class Revise:
     memory_id: UUID
     expected_revision: int
     content: str
-    author: Author
-    tags: tuple[str, ...] | None
-    importance: int | None
-    expires_at: datetime | Literal["never"] | None
-    change_reason: str | None
-    client_request_id: str | None
+    tags: tuple[str, ...] | None = None
+    importance: int | None = None
+    expires_at: datetime | None = None
+    never_expires: bool = False
+    reason: str | None = None
+    acknowledged: str | None = None
+    client_request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForgetRequest:
-    memory_id: UUID
-    author: Author
-    reason: str | None
-    restore: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest:
+class Search:
     query: str | None
-    types: tuple[MemoryType, ...]
+    types: tuple[MemoryType, ...] | None
     tags: tuple[str, ...]
     match_all_tags: bool
     limit: int
-    mode: Literal["precision", "balanced", "exploratory"]
+    mode: str
     as_of: datetime | None
     cursor: str | None
-    author: Author
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectHint:
-    """Where a call that names no project may find one: the server's working folder and its remote."""
+class Used(Protocol):
+    @property
+    def outcome(self) -> Literal["resolved", "created"]: ...
 
-    workspace_path: str | None
-    git_remote: str | None
+    @property
+    def project(self) -> ProjectScope: ...
+
+
+class Listed(Protocol):
+    @property
+    def project(self) -> ProjectScope: ...
 
 
 class Projects(Protocol):
     async def use(
         self,
         connection: Any,
-        *,
         tenant: str,
-        project: str | None,
-        git_remote: str | None,
-        workspace_path: str | None,
+        author: Author,
+        *,
+        project: UUID | str | None,
+        aliases: Aliases,
         create: bool,
         display_name: str | None,
-    ) -> object:
-        """An object with the fields of the result of `project_use`."""
-        ...
+    ) -> Used: ...
 
-    async def resolve(
-        self, connection: Any, *, tenant: str, project: str | None, hint: ProjectHint
-    ) -> ProjectScope: ...
+    async def resolve(self, connection: Any, tenant: str, project: UUID | str) -> ProjectScope: ...
 
-    async def owning(self, connection: Any, *, tenant: str, memory_id: UUID) -> ProjectScope:
+    async def resolve_alias(self, connection: Any, tenant: str, aliases: Aliases) -> ProjectScope: ...
+
+    async def listed(self, connection: Any, tenant: str) -> Sequence[Listed]: ...
+
+    async def owning(self, connection: Any, tenant: str, memory_id: UUID) -> ProjectScope:
         """The project of a memory; MemoryNotFound where this tenant has no such memory."""
         ...
 
-    async def listed(self, connection: Any, *, tenant: str) -> Sequence[ProjectScope]: ...
-
 
 class Memories(Protocol):
-    """Each answer is an object with the fields of the tool's result model."""
+    """The services. Each commits; what `object` stands for has the fields of the tool's result model."""
 
-    async def remember(self, connection: Any, scope: ProjectScope, request: RememberRequest) -> object: ...
-
-    async def revise(self, connection: Any, scope: ProjectScope, request: ReviseRequest) -> object: ...
-
-    async def forget(self, connection: Any, scope: ProjectScope, request: ForgetRequest) -> object: ...
-
-    async def search(self, connection: Any, scope: ProjectScope, request: SearchRequest) -> object: ...
-
-    async def history(
-        self, connection: Any, scope: ProjectScope, *, memory_id: UUID, author: Author
+    async def remember(
+        self, connection: Any, scope: ProjectScope, author: Author, request: Remember
     ) -> object: ...
 
-    async def current(
-        self, connection: Any, scope: ProjectScope, *, memory_id: UUID, author: Author
-    ) -> object:
-        """The memory as it may be found now; MemoryNotFound where it is retired or expired."""
-        ...
+    async def revise(
+        self, connection: Any, scope: ProjectScope, author: Author, request: Revise
+    ) -> object: ...
+
+    async def forget(
+        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+    ) -> object: ...
+
+    async def restore(
+        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+    ) -> object: ...
+
+    async def search(
+        self, connection: Any, scope: ProjectScope, author: Author, request: Search
+    ) -> object: ...
+
+    async def history(
+        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID
+    ) -> object: ...
+
+    async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory: ...
 
 
 class Backend(Protocol):
@@ -131,8 +134,10 @@ class Backend(Protocol):
     @property
     def memories(self) -> Memories: ...
 
-    def transaction(self) -> AbstractAsyncContextManager[Any]: ...
-
     def connection(self) -> AbstractAsyncContextManager[Any]: ...
+
+    def screen(self, content: str) -> str | None:
+        """The name of the detector that takes the content for a credential."""
+        ...
 
     async def aclose(self) -> None: ...

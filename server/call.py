@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import anyio
 
-from server.backend import Backend, ProjectHint
+from server.backend import Aliases, Backend
 from shared.domain import Author, ProjectScope
-from shared.errors import UnknownOutcome
+from shared.errors import SensitiveContent, UnknownOutcome
 
 WRITE_S_MAX = 60.0
 """Above every timeout of the database, so that it only ends a write whose connection hangs."""
@@ -19,10 +20,12 @@ WRITE_S_MAX = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
+    """`project` and `aliases` stand in where a call names no project."""
+
     tenant: str
     author: Author
-    project: str | None
-    hint: ProjectHint
+    project: UUID | str | None
+    aliases: Aliases
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,15 +35,26 @@ class Call:
     project: str | None = field(default=None, init=False)
     """The slug that the call resolved to, for its log line."""
 
-    async def scope(self, connection: Any, project: str | None) -> ProjectScope:
-        scope = await self.backend.projects.resolve(
-            connection,
-            tenant=self.caller.tenant,
-            project=project or self.caller.project,
-            hint=self.caller.hint,
-        )
+    async def scope(self, connection: Any, named: UUID | str | None) -> ProjectScope:
+        tenant, projects = self.caller.tenant, self.backend.projects
+        project = named or self.caller.project
+        if project is None:
+            scope = await projects.resolve_alias(connection, tenant, self.caller.aliases)
+        else:
+            scope = await projects.resolve(connection, tenant, project)
         self.project = scope.slug
         return scope
+
+    def screened(self, content: str, *, acknowledged: bool) -> str | None:
+        """The detector that was overridden, None where there was nothing to override."""
+        detector = self.backend.screen(content)
+        if detector is not None and not acknowledged:
+            raise SensitiveContent(
+                detector,
+                f"content: this looks like a credential ({detector}); nothing was stored.",
+                next="Store where it is kept instead. Only if it is none: acknowledge_sensitive=true.",
+            )
+        return detector
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Any]:
@@ -49,9 +63,9 @@ class Call:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[Any]:
-        """A transaction that a cancelled request, a closed session or an ending server does not tear."""
+        """A connection whose use a cancelled request, a closed session or an ending server does not tear."""
         with anyio.move_on_after(WRITE_S_MAX, shield=True) as deadline:
-            async with self.backend.transaction() as connection:
+            async with self.backend.connection() as connection:
                 yield connection
         if deadline.cancelled_caught:
             raise UnknownOutcome(

@@ -32,11 +32,13 @@ class Gateway:
 
         Raises BackendUnavailable when that is not enough, or what the attempt raised.
         """
-        if self._backend is None:
-            await asyncio.wait({self.begin()}, timeout=self._open_wait_s)
         if self._backend is not None:
             return self._backend
-        if self._attempt is None and self._failure is not None:
+        attempt = self.begin()
+        await asyncio.wait({attempt}, timeout=self._open_wait_s)
+        if self._backend is not None:
+            return self._backend
+        if attempt.done() and self._failure is not None:
             raise self._failure.with_traceback(None)
         raise BackendUnavailable(
             "The database is still starting; nothing was run.", next="Call again in a few seconds."

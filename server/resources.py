@@ -14,9 +14,9 @@ from pydantic import BaseModel
 
 from server.call import Call
 from server.tools.memory_history import MemoryHistoryResult
-from server.tools.views import MemoryFullView, View
-from shared.domain import ProjectScope
-from shared.errors import InvalidArgument
+from server.tools.views import View, WholeMemoryView
+from shared.domain import ProjectScope, Status
+from shared.errors import InvalidArgument, MemoryNotFound
 
 MIME_TYPE = "application/json"
 _URI_CHARACTERS_MAX = 512
@@ -81,30 +81,31 @@ def find(uri: str) -> Reading:
 
 async def _projects(call: Call) -> str:
     async with call.reading() as connection:
-        projects = await call.backend.projects.listed(connection, tenant=call.caller.tenant)
-    return _json({"projects": [_plain(ProjectView.model_validate(project)) for project in projects]})
+        projects = await call.backend.projects.listed(connection, call.caller.tenant)
+    return _json({"projects": [_plain(ProjectView.model_validate(listed.project)) for listed in projects]})
 
 
 async def _memory(call: Call, memory_id: UUID) -> str:
     async with call.reading() as connection:
         scope = await _owning(call, connection, memory_id)
-        memory = await call.backend.memories.current(
-            connection, scope, memory_id=memory_id, author=call.caller.author
+        memory = await call.backend.memories.read(connection, scope, call.caller.author, memory_id)
+    if memory.status is not Status.ACTIVE or memory.expired:
+        raise MemoryNotFound(
+            f"memory_id: {memory_id} does not hold any more.",
+            next=f"Read memory://memories/{memory_id}/history for what became of it.",
         )
-    return _json(_plain(MemoryFullView.model_validate(memory)))
+    return _json(_plain(WholeMemoryView.model_validate(memory)))
 
 
 async def _history(call: Call, memory_id: UUID) -> str:
     async with call.reading() as connection:
         scope = await _owning(call, connection, memory_id)
-        history = await call.backend.memories.history(
-            connection, scope, memory_id=memory_id, author=call.caller.author
-        )
+        history = await call.backend.memories.history(connection, scope, call.caller.author, memory_id)
     return _json(_plain(MemoryHistoryResult.model_validate(history)))
 
 
 async def _owning(call: Call, connection: Any, memory_id: UUID) -> ProjectScope:
-    scope = await call.backend.projects.owning(connection, tenant=call.caller.tenant, memory_id=memory_id)
+    scope = await call.backend.projects.owning(connection, call.caller.tenant, memory_id)
     call.project = scope.slug
     return scope
 

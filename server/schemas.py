@@ -8,47 +8,38 @@ from typing import Any
 
 from pydantic import BaseModel
 
-_UNPUBLISHED = frozenset(
-    {"title", "format", "additionalProperties", "const", "exclusiveMinimum", "exclusiveMaximum"}
-)
+_OF_RESULTS = ("type", "enum", "items")
+_OF_ARGUMENTS = (*_OF_RESULTS, "minimum", "maximum", "maxItems", "description", "default")
 
 
 @cache
-def flat(model: type[BaseModel]) -> dict[str, Any]:
-    """The input schema of an argument model: references inlined, null arms, titles and null defaults gone."""
-    return _flattened(model, nested=True)
+def of_arguments(model: type[BaseModel]) -> dict[str, Any]:
+    """The input schema of an argument model, without titles and empty defaults."""
+    return {**_object(model.model_json_schema(), kept=_OF_ARGUMENTS), "additionalProperties": False}
 
 
 @cache
-def shallow(model: type[BaseModel]) -> dict[str, Any]:
+def of_result(model: type[BaseModel]) -> dict[str, Any]:
     """The output schema of a result model: its fields by name and type, nested objects left open."""
-    return _flattened(model, nested=False)
+    return _object(model.model_json_schema(mode="serialization"), kept=_OF_RESULTS)
 
 
-def _flattened(model: type[BaseModel], *, nested: bool) -> dict[str, Any]:
-    whole = model.model_json_schema(mode="validation" if nested else "serialization")
+def _object(whole: Mapping[str, Any], *, kept: tuple[str, ...]) -> dict[str, Any]:
     definitions = whole.get("$defs", {})
     properties = {
-        name: _property(schema, definitions, nested=nested) for name, schema in whole["properties"].items()
+        name: _property(schema, definitions, kept=kept) for name, schema in whole["properties"].items()
     }
-    flattened: dict[str, Any] = {"type": "object", "properties": properties}
-    if nested:
-        flattened["additionalProperties"] = False
-    if required := whole.get("required"):
-        flattened["required"] = required
-    return flattened
+    required = {"required": whole["required"]} if whole.get("required") else {}
+    return {"type": "object", "properties": properties, **required}
 
 
-def _property(schema: Mapping[str, Any], definitions: Mapping[str, Any], *, nested: bool) -> dict[str, Any]:
-    arm = _resolved(_without_null(schema), definitions)
-    merged = {**arm, **{key: value for key, value in schema.items() if key not in ("anyOf", "$ref")}}
-    if merged.get("type") == "object" and not nested:
-        return {"type": "object"}
-    published = {key: value for key, value in merged.items() if key not in _UNPUBLISHED}
-    if published.get("default", 0) is None or not nested:
-        published.pop("default", None)
+def _property(
+    schema: Mapping[str, Any], definitions: Mapping[str, Any], *, kept: tuple[str, ...]
+) -> dict[str, Any]:
+    arm = {**_resolved(_without_null(schema), definitions), "default": schema.get("default")}
+    published = {key: arm[key] for key in kept if arm.get(key) not in (None, [], ())}
     if "items" in published:
-        published["items"] = _property(published["items"], definitions, nested=nested)
+        published["items"] = _property(published["items"], definitions, kept=kept)
     return published
 
 

@@ -55,7 +55,7 @@ Incoming = SessionMessage | Exception
 def run(settings: Settings, *, wire: Wire, opener: Callable[[], Awaitable[Backend]]) -> None:
     """Serve one client and end the process."""
     gateway = Gateway(opener=opener)
-    application = Application(gateway=gateway, identify=caller.of_stdio(settings, hint=workspace.hint))
+    application = Application(gateway=gateway, identify=caller.of_stdio(settings, aliases=workspace.aliases))
     status = 0
     try:
         anyio.run(_serve, wire, gateway, application.server())

@@ -6,32 +6,40 @@ import os
 import re
 from pathlib import Path
 
-from server.backend import ProjectHint
+from server.backend import AliasKind
+from shared import limits
+from shared.errors import InvalidArgument
 
 _PARENTS_MAX = 64
 _CONFIG_BYTES_MAX = 256_000
 _SECTION = re.compile(r"\s*\[(?P<section>[^\]]*)\]")
 _URL = re.compile(r"\s*url\s*=\s*(?P<url>\S+)", re.IGNORECASE)
-_USERINFO = re.compile(r"(?<=://)[^/@]*@")
 
 
-def hint() -> ProjectHint:
-    """The working folder and its git remote, None where there is none; reads files, runs nothing."""
+def aliases() -> dict[AliasKind, str]:
+    """What may lead to a project from here; reads files, runs nothing."""
     try:
         folder = Path.cwd()
     except OSError:
-        return ProjectHint(workspace_path=None, git_remote=None)
-    return ProjectHint(workspace_path=str(folder), git_remote=git_remote(folder))
+        return {}
+    found: dict[AliasKind, str] = {}
+    remote = git_remote(folder)
+    try:
+        found["workspace_path"] = limits.canonical_workspace_path(str(folder))
+        if remote is not None:
+            found["git_remote"] = limits.canonical_git_remote(remote)
+    except InvalidArgument:
+        pass
+    return found
 
 
 def git_remote(folder: Path) -> str | None:
-    """The URL of `origin`, else of the first remote, without any user name or token in it."""
+    """The URL of `origin`, else of the first remote, as the repository's configuration has it."""
     for parent in (folder, *folder.parents)[:_PARENTS_MAX]:
         marker = parent / ".git"
         if marker.exists():
             urls = _remote_urls(_read(_git_folder(marker) / "config"))
-            url = urls.get('remote "origin"') or next(iter(urls.values()), None)
-            return _USERINFO.sub("", url) if url else None
+            return urls.get('remote "origin"') or next(iter(urls.values()), None)
     return None
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
-from uuid import UUID
 
-from pydantic import Field
-
-from server import arguments as bounds
-from server.arguments import Arguments
-from server.backend import ForgetRequest
+from server.arguments import Arguments, Checked, boolean, flag
 from server.call import Call
+from server.tools.parts import MemoryId, Project, Reason
 from server.tools.tool import Tool, writes
-from server.tools.views import View, Word
+from server.tools.views import MemoryView, View
 
 DESCRIPTION = """\
 Take a wrong or obsolete memory out of search when nothing replaces it (else memory_remember with \
@@ -20,37 +16,31 @@ supersedes). History keeps the text; restore=true brings it back as a new revisi
 stored secret must be revoked, and purged by a person.
 Example: {"memory_id": "<id>", "reason": "the legacy importer is gone"}
 outcome: forgotten; already_forgotten; restored; already_active; not_active = superseded, which restore \
-never undoes; duplicate = live memory `duplicate_of` says the same."""
+never undoes; duplicate = live `memory` says the same."""
 
 
 class MemoryForgetArguments(Arguments):
-    memory_id: bounds.MemoryId
-    reason: bounds.Note | None = Field(None, description="Max 1,000 bytes")
-    restore: bool = False
-    project: bounds.Name | None = None
+    memory_id: MemoryId
+    reason: Reason = None
+    restore: Annotated[bool, Checked(flag("restore"), boolean())] = False
+    project: Project = None
 
 
 class MemoryForgetResult(View):
-    outcome: Annotated[
-        Literal["forgotten", "already_forgotten", "restored", "already_active", "not_active", "duplicate"],
-        Word,
+    outcome: Literal[
+        "forgotten", "already_forgotten", "restored", "already_active", "not_active", "duplicate"
     ]
-    memory_id: UUID
-    revision: int | None = None
-    duplicate_of: UUID | None = None
-    superseded_by: UUID | None = None
+    memory: MemoryView
 
 
 async def run(call: Call, arguments: MemoryForgetArguments) -> MemoryForgetResult:
-    request = ForgetRequest(
-        memory_id=UUID(arguments.memory_id),
-        author=call.caller.author,
-        reason=arguments.reason,
-        restore=arguments.restore,
-    )
+    memories = call.backend.memories
+    act = memories.restore if arguments.restore else memories.forget
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)
-        forgotten = await call.backend.memories.forget(connection, scope, request)
+        forgotten = await act(
+            connection, scope, call.caller.author, arguments.memory_id, reason=arguments.reason
+        )
     return MemoryForgetResult.model_validate(forgotten)
 
 

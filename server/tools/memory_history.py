@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from datetime import datetime
 from uuid import UUID
 
-from server import arguments as bounds
 from server.arguments import Arguments
 from server.call import Call
+from server.tools.parts import MemoryId, Project
 from server.tools.tool import Tool, reads
-from server.tools.views import AttestationView, AuditView, RevisionView, View, Word
+from server.tools.views import AttestationView, EventView, RevisionView, View
 
 DESCRIPTION = """\
 Read one memory whole, also a retired one: all revisions with author, time and reason, what it superseded \
@@ -20,27 +20,29 @@ Unless status is ACTIVE it is the past: superseded_by leads to what holds now.""
 
 
 class MemoryHistoryArguments(Arguments):
-    memory_id: bounds.MemoryId
-    project: bounds.Name | None = None
+    memory_id: MemoryId
+    project: Project = None
 
 
 class MemoryHistoryResult(View):
     memory_id: UUID
-    status: Annotated[str, Word]
-    scope: Annotated[str, Word]
-    expired: bool = False
-    revisions: tuple[RevisionView, ...]
+    status: str
+    scope: str
+    created_at: datetime
+    retired_at: datetime | None = None
+    retired_by: str | None = None
     supersedes: tuple[UUID, ...] = ()
     superseded_by: UUID | None = None
+    revisions: tuple[RevisionView, ...]
     attestations: tuple[AttestationView, ...] = ()
-    audit: tuple[AuditView, ...] = ()
+    events: tuple[EventView, ...] = ()
 
 
 async def run(call: Call, arguments: MemoryHistoryArguments) -> MemoryHistoryResult:
     async with call.reading() as connection:
         scope = await call.scope(connection, arguments.project)
         history = await call.backend.memories.history(
-            connection, scope, memory_id=UUID(arguments.memory_id), author=call.caller.author
+            connection, scope, call.caller.author, arguments.memory_id
         )
     return MemoryHistoryResult.model_validate(history)
 

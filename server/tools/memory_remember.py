@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field
-
-from server import arguments as bounds
-from server.arguments import Arguments, moment, sized
-from server.backend import RememberRequest
+from server.arguments import Arguments, Checked, array, boolean, choices, flag, integer, string
+from server.backend import Remember
 from server.call import Call, Caller
+from server.tools.parts import TYPE_NAMES, Content, Importance, Project, RequestId, Tags
 from server.tools.tool import Tool, writes
-from server.tools.views import MemoryView, SimilarView, TargetView, View, Word
+from server.tools.views import MemoryView, ObstacleView, SimilarView, View
+from shared import limits
 from shared.domain import AuthorKind, MemoryType, Scope
-from shared.errors import ConversationRequired, InvalidArgument
-
-TASK_DAYS_MAX = 30
-TTL_DAYS_MAX = 3_650
+from shared.errors import ConversationRequired
+from shared.limits.values import whole
 
 DESCRIPTION = """\
 Store one durable fact, decision, constraint or open task for every other client and later session of the \
@@ -31,88 +29,111 @@ Search first. Replaces what no longer holds -> its ids in supersedes: it leaves 
 Same statement, corrected or extended -> memory_revise. Wrong, without successor -> memory_forget.
 outcome: created; deduplicated = known already, you count as a witness, `differs` names what stays as it \
 was; refused = a target of supersedes is not ACTIVE, nothing was written: read the successors in \
-`targets`, decide again; idempotent_replay = done before under this client_request_id. `similar`: live \
+`obstacles`, decide again; idempotent_replay = done before under this client_request_id. `similar`: live \
 neighbours; supersede one that yours contradicts."""
 
 
 class MemoryRememberArguments(Arguments):
-    content: bounds.Content = Field(description="1-32,000 bytes of UTF-8")
-    type: Literal["DECISION", "CONSTRAINT", "FACT", "TASK"] = Field(
-        "FACT", description="A TASK expires: in 7 days, at most 30"
-    )
-    project: bounds.Name | None = Field(None, description="UUID or slug; default: the workspace's")
-    category: Annotated[str, sized(bytes_max=bounds.CATEGORY_BYTES_MAX)] | None = Field(
-        None, description="Max 128 bytes"
-    )
-    tags: bounds.Tags | None = Field(None, description="Each max 64 bytes")
-    importance: bounds.Importance | None = None
-    expires_at: bounds.Instant | None = Field(None, description="2026-08-01T12:00:00Z; or ttl_days")
-    ttl_days: Annotated[int, Field(ge=1, le=TTL_DAYS_MAX), bounds.Whole] | None = None
-    supersedes: Annotated[list[bounds.MemoryId], Field(max_length=bounds.SUPERSEDES_MAX)] | None = Field(
-        None, description="Ids that this replaces"
-    )
-    scope: Literal["project", "conversation"] = Field("project", description="conversation: seen only there")
-    source: bounds.Note | None = Field(None, description="URL or file, max 1,000 bytes")
-    author_kind: Literal["agent", "human_confirmed", "import"] = Field(
-        "agent", description="human_confirmed: the user said so"
-    )
-    acknowledge_sensitive: bool = Field(False, description="Overrides a false SENSITIVE_CONTENT")
-    client_request_id: bounds.RequestKey | None = Field(None, description="Same key makes a retry safe")
+    content: Content
+    type: Annotated[
+        MemoryType,
+        Checked(
+            lambda value: limits.choice("type", value, MemoryType),
+            choices(*TYPE_NAMES, description="A TASK expires: in 7 days, at most 30"),
+        ),
+    ] = MemoryType.FACT
+    project: Project = None
+    category: Annotated[str | None, Checked(limits.category, string("Max 128 bytes"))] = None
+    tags: Tags = None
+    importance: Importance = None
+    expires_at: Annotated[
+        datetime | None,
+        Checked(
+            lambda value: limits.instant("expires_at", value), string("2026-08-01T12:00:00Z; or ttl_days")
+        ),
+    ] = None
+    ttl_days: Annotated[
+        int | None,
+        Checked(
+            lambda value: whole("ttl_days", value, least=1, most=limits.TTL_DAYS_MAX),
+            integer(1, limits.TTL_DAYS_MAX),
+        ),
+    ] = None
+    supersedes: Annotated[
+        tuple[UUID, ...],
+        Checked(
+            limits.memory_ids,
+            array(string(), items_max=limits.SUPERSEDES_MAX, description="Ids that this replaces"),
+        ),
+    ] = ()
+    scope: Annotated[
+        Scope,
+        Checked(
+            lambda value: limits.choice("scope", value, Scope),
+            choices("project", "conversation", description="conversation: seen only there"),
+        ),
+    ] = Scope.PROJECT
+    source: Annotated[str | None, Checked(limits.source, string("URL or file, max 1,000 bytes"))] = None
+    author_kind: Annotated[
+        AuthorKind,
+        Checked(
+            lambda value: limits.choice("author_kind", value, AuthorKind),
+            choices("agent", "human_confirmed", "import", description="human_confirmed: the user said so"),
+        ),
+    ] = AuthorKind.AGENT
+    acknowledge_sensitive: Annotated[
+        bool, Checked(flag("acknowledge_sensitive"), boolean("Overrides a false SENSITIVE_CONTENT"))
+    ] = False
+    client_request_id: RequestId = None
 
 
 class MemoryRememberResult(View):
-    outcome: Annotated[Literal["created", "deduplicated", "idempotent_replay", "refused"], Word]
+    outcome: Literal["created", "deduplicated", "idempotent_replay", "refused"]
     memory: MemoryView | None = None
     superseded: tuple[UUID, ...] = ()
-    attestations: int | None = None
+    attestations: int = 0
     similar: tuple[SimilarView, ...] = ()
-    embedding: Annotated[str, Word] | None = None
-    differs: tuple[str, ...] | None = None
-    targets: tuple[TargetView, ...] | None = None
+    embedding: str | None = None
+    differs: tuple[str, ...] = ()
+    obstacles: tuple[ObstacleView, ...] = ()
 
 
 async def run(call: Call, arguments: MemoryRememberArguments) -> MemoryRememberResult:
-    request = _request(call.caller, arguments)
+    acknowledged = call.screened(arguments.content, acknowledged=arguments.acknowledge_sensitive)
+    request = _request(call.caller, arguments, acknowledged)
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)
-        remembered = await call.backend.memories.remember(connection, scope, request)
+        remembered = await call.backend.memories.remember(connection, scope, call.caller.author, request)
     return MemoryRememberResult.model_validate(remembered)
 
 
-def _request(caller: Caller, arguments: MemoryRememberArguments) -> RememberRequest:
-    _check_expiry(arguments)
-    if arguments.scope == "conversation" and caller.author.conversation is None:
+def _request(caller: Caller, arguments: MemoryRememberArguments, acknowledged: str | None) -> Remember:
+    if arguments.scope is Scope.CONVERSATION and caller.author.conversation is None:
         raise ConversationRequired(
-            "scope 'conversation' needs a conversation, and this server was started without one.",
-            next="Use scope 'project', or start the server with MEMHUB_CONVERSATION set.",
+            "scope: 'conversation' needs a conversation, and this server was started without one.",
+            next="Use scope=project, or start the server with MEMHUB_CONVERSATION set.",
         )
-    return RememberRequest(
-        content=arguments.content,
-        type=MemoryType(arguments.type),
-        scope=Scope(arguments.scope),
-        author=caller.author,
-        author_kind=AuthorKind(arguments.author_kind),
-        category=arguments.category,
-        tags=bounds.unique(arguments.tags or []),
-        importance=arguments.importance,
-        expires_at=moment(arguments.expires_at) if arguments.expires_at else None,
+    expiry = limits.expiry(
+        expires_at=arguments.expires_at and arguments.expires_at.isoformat(),
         ttl_days=arguments.ttl_days,
-        supersedes=bounds.ids(arguments.supersedes or []),
+        type=arguments.type,
+        now=datetime.now(UTC),
+    )
+    return Remember(
+        content=arguments.content,
+        type=arguments.type,
+        category=arguments.category,
+        tags=arguments.tags or (),
+        importance=arguments.importance,
+        expires_at=expiry.at,
+        ttl_days=None if expiry.ttl is None else expiry.ttl.days,
+        supersedes=arguments.supersedes,
+        scope=arguments.scope,
         source=arguments.source,
-        acknowledge_sensitive=arguments.acknowledge_sensitive,
+        author_kind=arguments.author_kind,
+        acknowledged=acknowledged,
         client_request_id=arguments.client_request_id,
     )
-
-
-def _check_expiry(arguments: MemoryRememberArguments) -> None:
-    if arguments.ttl_days is None:
-        return
-    if arguments.expires_at is not None:
-        raise InvalidArgument("ttl_days", "excludes expires_at", next="Give one of the two.")
-    if arguments.type == "TASK" and arguments.ttl_days > TASK_DAYS_MAX:
-        raise InvalidArgument(
-            "ttl_days", f"a TASK lives {TASK_DAYS_MAX} days at most", next="Lower it, or store a FACT."
-        )
 
 
 TOOL = Tool(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal
-from uuid import UUID
 
-from pydantic import Field
-
-from server import arguments as bounds
-from server.arguments import Arguments, moment
-from server.backend import ReviseRequest
-from server.call import Call, Caller
+from server.arguments import Arguments, Checked, array, integer, string
+from server.backend import Revise
+from server.call import Call
+from server.tools.parts import Content, Importance, MemoryId, Project, RequestId
 from server.tools.tool import Tool, writes
-from server.tools.views import MemoryView, View, Word
+from server.tools.views import MemoryView, View
+from shared import limits
 
 DESCRIPTION = """\
 Correct or extend a memory whose substance still holds: better words, added detail, other tags. If the \
@@ -23,59 +21,64 @@ Example: {"memory_id": "<id>", "expected_revision": 1, "content": "Cursor pagina
 "change_reason": "page size settled"}
 outcome: revised; conflict = somebody was first, `memory` is what holds now: merge, call again with its \
 revision; not_active = superseded, forgotten or expired (a future expires_at revives an expired one); \
-duplicate = live memory `duplicate_of` already says it; idempotent_replay."""
+duplicate = live `memory` already says it; idempotent_replay."""
 
 
 class MemoryReviseArguments(Arguments):
-    memory_id: bounds.MemoryId
-    expected_revision: Annotated[int, Field(ge=1, lt=2**31), bounds.Whole]
-    content: bounds.Content = Field(description="Whole new text, 1-32,000 bytes")
-    tags: bounds.Tags | None = Field(None, description="Left out: unchanged; [] clears")
-    importance: bounds.Importance | None = None
-    expires_at: bounds.InstantOrNever | None = Field(None, description='Instant with offset; "never" clears')
-    change_reason: bounds.Note | None = Field(None, description="Max 1,000 bytes")
-    client_request_id: bounds.RequestKey | None = None
-    project: bounds.Name | None = None
+    memory_id: MemoryId
+    expected_revision: Annotated[int, Checked(limits.expected_revision, integer(1))]
+    content: Content
+    tags: Annotated[
+        tuple[str, ...] | None,
+        Checked(
+            limits.tags,
+            array(string(), items_max=limits.TAGS_MAX, description="Left out: unchanged; [] clears"),
+        ),
+    ] = None
+    importance: Importance = None
+    expires_at: Annotated[
+        limits.Expiry | None,
+        Checked(
+            lambda value: limits.revised_expiry(value, now=datetime.now(UTC)),
+            string('Instant with offset; "never" clears'),
+        ),
+    ] = None
+    change_reason: Annotated[
+        str | None, Checked(lambda value: limits.reason(value, "change_reason"), string("Max 1,000 bytes"))
+    ] = None
+    client_request_id: RequestId = None
+    project: Project = None
 
 
 class MemoryReviseResult(View):
-    outcome: Annotated[Literal["revised", "conflict", "not_active", "duplicate", "idempotent_replay"], Word]
-    memory: MemoryView | None = None
+    outcome: Literal["revised", "conflict", "not_active", "duplicate", "idempotent_replay"]
+    memory: MemoryView
     previous_revision: int | None = None
-    duplicate_of: UUID | None = None
-    superseded_by: UUID | None = None
 
 
 async def run(call: Call, arguments: MemoryReviseArguments) -> MemoryReviseResult:
-    request = _request(call.caller, arguments)
+    call.screened(arguments.content, acknowledged=False)
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)
-        revised = await call.backend.memories.revise(connection, scope, request)
+        revised = await call.backend.memories.revise(
+            connection, scope, call.caller.author, _request(arguments)
+        )
     return MemoryReviseResult.model_validate(revised)
 
 
-def _request(caller: Caller, arguments: MemoryReviseArguments) -> ReviseRequest:
-    return ReviseRequest(
-        memory_id=UUID(arguments.memory_id),
+def _request(arguments: MemoryReviseArguments) -> Revise:
+    expiry = arguments.expires_at
+    return Revise(
+        memory_id=arguments.memory_id,
         expected_revision=arguments.expected_revision,
         content=arguments.content,
-        author=caller.author,
-        tags=None if arguments.tags is None else bounds.unique(arguments.tags),
+        tags=arguments.tags,
         importance=arguments.importance,
-        expires_at=_expiry(arguments.expires_at),
-        change_reason=arguments.change_reason,
+        expires_at=expiry.at if expiry is not None else None,
+        never_expires=expiry is not None and expiry.at is None,
+        reason=arguments.change_reason,
         client_request_id=arguments.client_request_id,
     )
-
-
-def _expiry(text: str | None) -> datetime | Literal["never"] | None:
-    match text:
-        case None:
-            return None
-        case "never":
-            return "never"
-        case instant:
-            return moment(instant)
 
 
 TOOL = Tool(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field
-
-from server.arguments import Arguments, Name
+from server.arguments import Arguments, Checked, boolean, flag, string
+from server.backend import Aliases
 from server.call import Call
+from server.tools.parts import Project
 from server.tools.tool import Tool, writes
-from server.tools.views import View, Word
+from server.tools.views import View
+from shared import limits
 
 DESCRIPTION = """\
 Find, or make, the project whose memory this work belongs to. Needed once, after PROJECT_REQUIRED or \
@@ -22,15 +23,17 @@ Example: {"create": true, "git_remote": "git@github.com:acme/billing-api.git"}""
 
 
 class ProjectUseArguments(Arguments):
-    project: Name | None = Field(None, description="UUID or slug: 2-64 of a-z 0-9 . _ -")
-    git_remote: Name | None = Field(None, description="URL")
-    workspace_path: Name | None = Field(None, description="Absolute path of its root")
-    create: bool = False
-    display_name: Name | None = Field(None, description="Used when it is made")
+    project: Project = None
+    git_remote: Annotated[str | None, Checked(limits.git_remote, string("URL"))] = None
+    workspace_path: Annotated[
+        str | None, Checked(limits.workspace_path, string("Absolute path of its root"))
+    ] = None
+    create: Annotated[bool, Checked(flag("create"), boolean())] = False
+    display_name: Annotated[str | None, Checked(limits.display_name, string("Max 200 bytes"))] = None
 
 
 class ProjectUseResult(View):
-    outcome: Annotated[Literal["resolved", "created"], Word]
+    outcome: Literal["resolved", "created"]
     project_id: UUID
     slug: str
     display_name: str | None = None
@@ -40,16 +43,28 @@ async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
     async with call.writing() as connection:
         used = await call.backend.projects.use(
             connection,
-            tenant=call.caller.tenant,
+            call.caller.tenant,
+            call.caller.author,
             project=arguments.project,
-            git_remote=arguments.git_remote,
-            workspace_path=arguments.workspace_path,
+            aliases=_aliases(arguments),
             create=arguments.create,
             display_name=arguments.display_name,
         )
-    result = ProjectUseResult.model_validate(used)
-    call.project = result.slug
-    return result
+    call.project = used.project.slug
+    return ProjectUseResult(
+        outcome=used.outcome,
+        project_id=used.project.project_id,
+        slug=used.project.slug,
+        display_name=used.project.display_name,
+    )
+
+
+def _aliases(arguments: ProjectUseArguments) -> Aliases:
+    given: Aliases = {
+        "git_remote": arguments.git_remote or "",
+        "workspace_path": arguments.workspace_path or "",
+    }
+    return {kind: value for kind, value in given.items() if value}
 
 
 TOOL = Tool(

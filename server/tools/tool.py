@@ -29,8 +29,8 @@ class Tool:
         return mcp_types.Tool(
             name=self.name,
             description=self.description,
-            input_schema=schemas.flat(self.arguments),
-            output_schema=schemas.shallow(self.result),
+            input_schema=schemas.of_arguments(self.arguments),
+            output_schema=schemas.of_result(self.result),
             annotations=self.hints,
         )
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from shared.domain import AuthorKind, MemoryType, Scope, Status
 
 CONTENT_CHARACTERS_MAX = 1_200
-
-Word = BeforeValidator(str)
-"""Before a Literal: a service may answer with the member of a StrEnum."""
 
 
 class View(BaseModel):
@@ -21,12 +18,12 @@ class View(BaseModel):
 
 
 class _Cut(View):
-    content: str
+    content: str | None
     truncated: bool = False
 
     @model_validator(mode="after")
     def _cut(self) -> _Cut:
-        if len(self.content) > CONTENT_CHARACTERS_MAX:
+        if self.content is not None and len(self.content) > CONTENT_CHARACTERS_MAX:
             self.content = self.content[:CONTENT_CHARACTERS_MAX]
             self.truncated = True
         return self
@@ -42,21 +39,23 @@ class _Memory(View):
     tags: tuple[str, ...] = ()
     importance: int | None = None
     expires_at: datetime | None = None
+    expired: bool = False
     author_client: str
     author_kind: AuthorKind
     source: str | None = None
     created_at: datetime
     updated_at: datetime
+    superseded_by: UUID | None = None
 
 
 class MemoryView(_Memory, _Cut):
-    """A memory as results show it."""
+    """A memory as results show it; content is missing where it was purged."""
 
 
-class MemoryFullView(_Memory):
+class WholeMemoryView(_Memory):
     """A memory as its resource shows it."""
 
-    content: str
+    content: str | None
 
 
 class HitView(_Cut):
@@ -77,14 +76,15 @@ class SimilarView(_Cut):
     score: float | None = None
 
 
-class TargetView(View):
+class ObstacleView(View):
     memory_id: UUID
-    status: Annotated[str, Word]
+    status: Status
     superseded_by: UUID | None = None
 
 
 class RevisionView(View):
     revision: int
+    origin: str | None = None
     content: str | None
     type: MemoryType
     category: str | None = None
@@ -97,18 +97,26 @@ class RevisionView(View):
     reason: str | None = None
     valid_from: datetime
     valid_to: datetime | None = None
+    purged_at: datetime | None = None
 
 
 class AttestationView(View):
+    revision: int
     author_client: str
-    attested_at: datetime
-    type: MemoryType | None = None
+    author_kind: AuthorKind
+    type: MemoryType
+    category: str | None = None
     tags: tuple[str, ...] = ()
+    importance: int | None = None
     expires_at: datetime | None = None
+    source: str | None = None
+    created_at: datetime
 
 
-class AuditView(View):
-    event: Annotated[str, Word]
-    author_client: str
-    happened_at: datetime
-    reason: str | None = None
+class EventView(View):
+    event: str
+    revision: int | None = None
+    client: str
+    request_id: str | None = None
+    details: dict[str, Any] | None = None
+    created_at: datetime
