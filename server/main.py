@@ -19,17 +19,17 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     claimed = wire.claim()
     from shared import logs, settings  # noqa: PLC0415
-    from shared.errors import ConfigurationError  # noqa: PLC0415
+    from shared.errors import MemhubError  # noqa: PLC0415
 
     try:
         loaded = settings.load()
-    except ConfigurationError as refused:
+        logs.configure(loaded.log_level)
+        from server import opening, stdio  # noqa: PLC0415
+
+        stdio.run(loaded, wire=claimed, opener=opening.of(loaded))
+    except MemhubError as refused:
         sys.stderr.write(f"memhub-server: {refused.message} {refused.next}\n")
         sys.exit(1)
-    logs.configure(loaded.log_level)
-    from server import opening, stdio  # noqa: PLC0415
-
-    stdio.run(loaded, wire=claimed, opener=opening.of(loaded))
 
 
 def _parser() -> argparse.ArgumentParser:

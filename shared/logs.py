@@ -74,7 +74,8 @@ class _Stderr:
 
 
 def _stamped(_logger: object, _method: str, fields: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    return {"at_utc": datetime.now(UTC).isoformat(timespec="milliseconds"), **fields}
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return {"event": fields.pop("event"), "timestamp": moment, **fields}
 
 
 def _rendered(_logger: object, _method: str, fields: MutableMapping[str, Any]) -> bytes:
