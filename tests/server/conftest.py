@@ -46,7 +46,7 @@ async def one_client(server: Server[object]) -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def _held(server: Server[object], mode: str) -> AsyncIterator[Client]:
-    """A client in a task of its own: fixtures are set up and torn down in different tasks, cancel scopes are not."""
+    """In a task of its own: fixtures are set up and torn down in different tasks, cancel scopes are not."""
     ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
     done = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""What a client is told before any database exists. `python -m tests.server.manifest` accepts a reviewed change."""
+"""What a client is told before any database exists; run as a module, it accepts a reviewed change."""
 
 from __future__ import annotations
 

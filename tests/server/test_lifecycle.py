@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from mcp import Client, StdioServerParameters, stdio_client
 
 from server.messages import LINE_BYTES_MAX
 from tests.server.processes import (
@@ -34,6 +35,16 @@ def raw(tmp_path: Path) -> Iterator[Raw]:
     """A server with an open session, whose database is there."""
     (tmp_path / "database").touch()
     with running(tmp_path) as raw:
+        raw.send(INITIALIZE, INITIALIZED)
+        raw.answer("init")
+        yield raw
+
+
+@pytest.fixture(scope="module")
+def one_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Raw]:
+    folder = tmp_path_factory.mktemp("one-session")
+    (folder / "database").touch()
+    with running(folder) as raw:
         raw.send(INITIALIZE, INITIALIZED)
         raw.answer("init")
         yield raw
@@ -94,17 +105,36 @@ def test_nothing_that_a_library_prints_reaches_the_protocol(raw: Raw) -> None:
     ],
     ids=range(15),
 )
-def test_junk_breaks_neither_the_protocol_nor_the_session(raw: Raw, junk: bytes) -> None:
-    raw.send(junk, PING)
-    assert raw.result("ping") == {}
-    raw.call("after", "memory_remember", content="still here")
-    assert raw.result("after")["structuredContent"]["outcome"] == "created"
+def test_junk_breaks_neither_the_protocol_nor_the_session(one_session: Raw, junk: bytes) -> None:
+    """All of it in one session."""
+    fresh = str(len(one_session.lines))
+    one_session.send(junk, {**PING, "id": f"ping {fresh}"})
+    assert one_session.result(f"ping {fresh}") == {}
+    one_session.call(f"call {fresh}", "memory_remember", content="still here")
+    assert one_session.result(f"call {fresh}")["structuredContent"]["outcome"] == "created"
 
 
 def test_junk_before_the_handshake_does_not_end_the_server(tmp_path: Path) -> None:
     with running(tmp_path) as raw:
         raw.send(b"\xff\xff\n", b"{}\n", INITIALIZE)
         assert raw.result("init")["serverInfo"]["name"] == "memhub"
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
+async def test_the_sdk_s_client_is_served_in_either_era(tmp_path: Path, mode: str) -> None:
+    (tmp_path / "database").touch()
+    parameters = StdioServerParameters(
+        command=sys.executable, args=list(CHILD), env=environment(tmp_path), cwd=ROOT
+    )
+    with (tmp_path / "stderr").open("w") as stderr:
+        async with Client(stdio_client(parameters, errlog=stderr), mode=mode) as client:
+            assert len((await client.list_tools()).tools) == 6
+            made = await client.call_tool("memory_remember", {"content": f"from {mode}"})
+            assert made.structured_content is not None
+            assert made.structured_content["memory"]["author_client"] == "mcp"
+            found = await client.call_tool("memory_search", {"query": "from"})
+            assert found.structured_content is not None
+            assert [hit["content"] for hit in found.structured_content["results"]] == [f"from {mode}"]
 
 
 @pytest.mark.parametrize(
@@ -116,11 +146,12 @@ def test_junk_before_the_handshake_does_not_end_the_server(tmp_path: Path) -> No
         (rb'{"content":"x","source":"a\u0000b"}', "source"),
     ],
 )
-def test_text_that_is_not_unicode_is_refused_by_name(raw: Raw, arguments: bytes, name: str) -> None:
+def test_text_that_is_not_unicode_is_refused_by_name(one_session: Raw, arguments: bytes, name: str) -> None:
     """Fails without the lenient second parser in server/messages.py: the client would wait for ever."""
-    head = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"memory_remember","arguments":'
-    raw.send(head + arguments + b"}}\n")
-    error = raw.result(7)["_meta"]
+    fresh = len(one_session.lines) + 1_000
+    head = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call",' % fresh
+    one_session.send(head + b'"params":{"name":"memory_remember","arguments":%b}}\n' % arguments)
+    error = one_session.result(fresh)["_meta"]
     assert error["code"] == "INVALID_ARGUMENT"
     assert error["message"].startswith(f"{name}: ")
 

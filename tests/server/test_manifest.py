@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from server import tools
+from server.tools.tool import Tool
 from tests.server import manifest
 
 FORBIDDEN = {
@@ -38,7 +39,7 @@ def test_tools_list_stays_within_its_bytes(published: tuple[dict[str, Any], int]
 
 
 @pytest.mark.parametrize("tool", tools.ALL, ids=lambda tool: tool.name)
-def test_schemas_are_flat(tool: tools.Tool) -> None:
+def test_schemas_are_flat(tool: Tool) -> None:
     published = tool.published()
     for schema in (published.input_schema, published.output_schema):
         assert schema is not None
@@ -48,7 +49,7 @@ def test_schemas_are_flat(tool: tools.Tool) -> None:
 
 
 @pytest.mark.parametrize("tool", tools.ALL, ids=lambda tool: tool.name)
-def test_every_field_of_a_schema_has_one_type(tool: tools.Tool) -> None:
+def test_every_field_of_a_schema_has_one_type(tool: Tool) -> None:
     published = tool.published()
     assert list(published.input_schema["properties"]) == list(tool.arguments.model_fields)
     for schema in (published.input_schema, published.output_schema):
@@ -58,7 +59,7 @@ def test_every_field_of_a_schema_has_one_type(tool: tools.Tool) -> None:
 
 
 @pytest.mark.parametrize("tool", tools.ALL, ids=lambda tool: tool.name)
-def test_every_description_steers_with_an_example_that_its_own_schema_takes(tool: tools.Tool) -> None:
+def test_every_description_steers_with_an_example_that_its_own_schema_takes(tool: Tool) -> None:
     line = next(line for line in tool.description.splitlines() if line.startswith("Example: "))
     example = json.loads(line.removeprefix("Example: "))
     assert set(example) <= set(tool.arguments.model_fields)
@@ -67,7 +68,7 @@ def test_every_description_steers_with_an_example_that_its_own_schema_takes(tool
 
 
 @pytest.mark.parametrize("tool", tools.ALL, ids=lambda tool: tool.name)
-def test_hints_are_truthful(tool: tools.Tool) -> None:
+def test_hints_are_truthful(tool: Tool) -> None:
     reads = tool.name in {"memory_search", "memory_history"}
     assert tool.hints.read_only_hint is reads
     assert tool.hints.open_world_hint is False
@@ -79,12 +80,12 @@ def test_hints_are_truthful(tool: tools.Tool) -> None:
 def _keys(value: Any) -> Iterator[str]:
     match value:
         case {"type": "object", "properties": dict(properties), **rest}:
-            yield from rest
+            yield from map(str, rest)
             for described in properties.values():
                 yield from _keys(described)
         case dict():
             for key, inner in value.items():
-                yield key
+                yield str(key)
                 yield from _keys(inner)
         case list():
             for inner in value:

@@ -5,6 +5,8 @@ from mcp_types import JSONRPCRequest
 
 from server.messages import LINE_BYTES_MAX, Lines, Oversized, decode
 
+CALL = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"content":%b}}}'
+
 
 def test_lines_are_cut_wherever_the_chunks_end() -> None:
     lines = Lines()
@@ -61,8 +63,7 @@ def test_an_id_inside_the_arguments_is_not_taken_for_the_request_s() -> None:
 
 @pytest.mark.parametrize("value", ['"a\\ud800b"', '["\\udfff"]', '{"k":"\\ud800"}'])
 def test_a_lone_surrogate_in_the_arguments_reaches_the_tool(value: str) -> None:
-    line = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","arguments":{{"content":{value}}}}}}}'
-    message, reply = decode(line.encode())
+    message, reply = decode(CALL % value.encode())
     assert reply is None
     assert isinstance(message, JSONRPCRequest)
     assert message.params is not None
@@ -70,8 +71,7 @@ def test_a_lone_surrogate_in_the_arguments_reaches_the_tool(value: str) -> None:
 
 
 def test_bytes_that_are_not_utf8_reach_the_tool_as_lone_surrogates() -> None:
-    line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"content":"a\xffb"}}}'
-    message = decode(line)[0]
+    message = decode(CALL % b'"a\xffb"')[0]
     assert isinstance(message, JSONRPCRequest)
     assert message.params == {"name": "t", "arguments": {"content": "a\udcffb"}}
 
