@@ -90,7 +90,7 @@ class _Speaker:
         if answer.is_error or answer.structured_content is None:
             raise RuntimeError(f"{tool} failed: {_text(answer)}")
         self._console.print(Panel(JSON.from_data(_shown(answer.structured_content)), border_style="dim"))
-        return answer.structured_content
+        return dict(answer.structured_content)
 
 
 @asynccontextmanager

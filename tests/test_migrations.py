@@ -79,9 +79,7 @@ async def test_a_database_that_is_behind_is_refused(empty: asyncpg.Connection, f
     await migrations.migrate(empty, folder=folder)
     (folder / "0002_two.sql").write_text(_TWO)
 
-    with pytest.raises(
-        SchemaMismatch, match="behind this program by 1 migrations, the first is 0002_two"
-    ) as told:
+    with pytest.raises(SchemaMismatch, match="behind this program by 1 migrations, the first is 0002_two") as told:
         await migrations.verify(empty, folder=folder)
     assert "memhub migrate" in told.value.next
 
@@ -162,9 +160,7 @@ async def test_the_lock_is_released_after_a_failure(empty: asyncpg.Connection, f
     assert await empty.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == 0
 
 
-async def test_the_marker_applies_procrastinate_in_public_in_its_place(
-    empty: asyncpg.Connection, folder: Path
-) -> None:
+async def test_the_marker_applies_procrastinate_in_public_in_its_place(empty: asyncpg.Connection, folder: Path) -> None:
     after = "COMMENT ON TABLE procrastinate_jobs IS 'found by the statement after the marker';"
     (folder / "0002_jobs.sql").write_text(f"-- apply: procrastinate\n{after}")
     await migrations.migrate(empty, folder=folder)
@@ -172,9 +168,7 @@ async def test_the_marker_applies_procrastinate_in_public_in_its_place(
     assert await empty.fetchval("SELECT obj_description('public.procrastinate_jobs'::regclass)") is not None
 
 
-async def test_a_usable_procrastinate_of_another_program_is_kept(
-    empty: asyncpg.Connection, folder: Path
-) -> None:
+async def test_a_usable_procrastinate_of_another_program_is_kept(empty: asyncpg.Connection, folder: Path) -> None:
     await empty.execute(migrations.procrastinate_schema())
     await empty.execute("INSERT INTO procrastinate_jobs (queue_name, task_name) VALUES ('their', 'theirs')")
     (folder / "0002_jobs.sql").write_text("-- apply: procrastinate\n")
@@ -210,9 +204,7 @@ async def test_an_unknown_marker_is_refused(empty: asyncpg.Connection, folder: P
         await migrations.migrate(empty, folder=folder)
 
 
-async def test_a_role_without_privilege_is_told_who_may(
-    empty: asyncpg.Connection, folder: Path, outsider: str
-) -> None:
+async def test_a_role_without_privilege_is_told_who_may(empty: asyncpg.Connection, folder: Path, outsider: str) -> None:
     await empty.execute(f"SET ROLE {outsider}")
 
     with pytest.raises(ConfigurationError, match="permission denied") as told:

@@ -48,9 +48,7 @@ class MemoryRememberArguments(Arguments):
     importance: Importance = None
     expires_at: Annotated[
         datetime | None,
-        Checked(
-            lambda value: limits.instant("expires_at", value), string("2026-08-01T12:00:00Z; or ttl_days")
-        ),
+        Checked(lambda value: limits.instant("expires_at", value), string("2026-08-01T12:00:00Z; or ttl_days")),
     ] = None
     ttl_days: Annotated[
         int | None,

@@ -60,9 +60,7 @@ async def run(call: Call, arguments: MemoryReviseArguments) -> MemoryReviseResul
     call.screened(arguments.content, acknowledged=False)
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)
-        revised = await call.backend.memories.revise(
-            connection, scope, call.caller.author, _request(arguments)
-        )
+        revised = await call.backend.memories.revise(connection, scope, call.caller.author, _request(arguments))
     return MemoryReviseResult.model_validate(revised)
 
 
