@@ -56,14 +56,10 @@ class Application:
     async def _list_resources(self, _context: Context, _params: object) -> mcp_types.ListResourcesResult:
         return mcp_types.ListResourcesResult(resources=list(resources.RESOURCES))
 
-    async def _list_templates(
-        self, _context: Context, _params: object
-    ) -> mcp_types.ListResourceTemplatesResult:
+    async def _list_templates(self, _context: Context, _params: object) -> mcp_types.ListResourceTemplatesResult:
         return mcp_types.ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
 
-    async def _call_tool(
-        self, context: Context, params: mcp_types.CallToolRequestParams
-    ) -> mcp_types.CallToolResult:
+    async def _call_tool(self, context: Context, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         tool = tools.BY_NAME.get(params.name)
         if tool is None:
             raise MCPError(

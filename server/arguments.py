@@ -33,9 +33,7 @@ class Checked:
     def __get_pydantic_core_schema__(self, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.check)
 
-    def __get_pydantic_json_schema__(
-        self, _core: CoreSchema, _handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, _core: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return dict(self.schema)
 
 
@@ -46,9 +44,7 @@ def parse(model: type[ModelT], given: Mapping[str, Any]) -> ModelT:
     """
     for name in given:
         if name not in model.model_fields:
-            raise InvalidArgument(
-                _printable(name), "unknown argument", next=f"Known: {', '.join(model.model_fields)}."
-            )
+            raise InvalidArgument(_printable(name), "unknown argument", next=f"Known: {', '.join(model.model_fields)}.")
     try:
         return model.model_validate({name: value for name, value in given.items() if value is not None})
     except ValidationError as refused:
@@ -73,9 +69,7 @@ def choices(*values: str, description: str | None = None) -> dict[str, Any]:
     return _described({"type": "string", "enum": list(values)}, description)
 
 
-def array(
-    items: Mapping[str, Any], *, items_max: int | None = None, description: str | None = None
-) -> dict[str, Any]:
+def array(items: Mapping[str, Any], *, items_max: int | None = None, description: str | None = None) -> dict[str, Any]:
     bounds = {} if items_max is None else {"maxItems": items_max}
     return _described({"type": "array", "items": dict(items), **bounds}, description)
 

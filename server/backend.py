@@ -9,41 +9,12 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
-from shared.domain import Author, AuthorKind, Memory, MemoryType, ProjectScope, Scope
+from shared.domain import Author, Memory, MemoryType, ProjectScope
+from shared.memories.requests import Remember, Revise
 
 AliasKind = Literal["git_remote", "workspace_path"]
 Aliases = Mapping[AliasKind, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remember:
-    content: str
-    type: MemoryType = MemoryType.FACT
-    category: str | None = None
-    tags: tuple[str, ...] = ()
-    importance: int | None = None
-    expires_at: datetime | None = None
-    ttl_days: float | None = None
-    supersedes: tuple[UUID, ...] = ()
-    scope: Scope = Scope.PROJECT
-    source: str | None = None
-    author_kind: AuthorKind = AuthorKind.AGENT
-    acknowledged: str | None = None
-    client_request_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revise:
-    memory_id: UUID
-    expected_revision: int
-    content: str
-    tags: tuple[str, ...] | None = None
-    importance: int | None = None
-    expires_at: datetime | None = None
-    never_expires: bool = False
-    reason: str | None = None
-    acknowledged: str | None = None
-    client_request_id: str | None = None
+Work = Literal["read", "write"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +69,9 @@ class Projects(Protocol):
 class Memories(Protocol):
     """The services. Each commits; what `object` stands for has the fields of the tool's result model."""
 
-    async def remember(
-        self, connection: Any, scope: ProjectScope, author: Author, request: Remember
-    ) -> object: ...
+    async def remember(self, connection: Any, scope: ProjectScope, author: Author, request: Remember) -> object: ...
 
-    async def revise(
-        self, connection: Any, scope: ProjectScope, author: Author, request: Revise
-    ) -> object: ...
+    async def revise(self, connection: Any, scope: ProjectScope, author: Author, request: Revise) -> object: ...
 
     async def forget(
         self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
@@ -114,13 +81,9 @@ class Memories(Protocol):
         self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
     ) -> object: ...
 
-    async def search(
-        self, connection: Any, scope: ProjectScope, author: Author, request: Search
-    ) -> object: ...
+    async def search(self, connection: Any, scope: ProjectScope, author: Author, request: Search) -> object: ...
 
-    async def history(
-        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID
-    ) -> object: ...
+    async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> object: ...
 
     async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory: ...
 
@@ -134,7 +97,9 @@ class Backend(Protocol):
     @property
     def memories(self) -> Memories: ...
 
-    def connection(self) -> AbstractAsyncContextManager[Any]: ...
+    def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
+        """A connection in no transaction; what the driver raises inside leaves as a MemhubError."""
+        ...
 
     def screen(self, content: str) -> str | None:
         """The name of the detector that takes the content for a credential."""

@@ -58,14 +58,14 @@ class Call:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Any]:
-        async with self.backend.connection() as connection:
+        async with self.backend.connection("read") as connection:
             yield connection
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[Any]:
         """A connection whose use a cancelled request, a closed session or an ending server does not tear."""
         with anyio.move_on_after(WRITE_S_MAX, shield=True) as deadline:
-            async with self.backend.connection() as connection:
+            async with self.backend.connection("write") as connection:
                 yield connection
         if deadline.cancelled_caught:
             raise UnknownOutcome(

@@ -26,16 +26,12 @@ def of_result(model: type[BaseModel]) -> dict[str, Any]:
 
 def _object(whole: Mapping[str, Any], *, kept: tuple[str, ...]) -> dict[str, Any]:
     definitions = whole.get("$defs", {})
-    properties = {
-        name: _property(schema, definitions, kept=kept) for name, schema in whole["properties"].items()
-    }
+    properties = {name: _property(schema, definitions, kept=kept) for name, schema in whole["properties"].items()}
     required = {"required": whole["required"]} if whole.get("required") else {}
     return {"type": "object", "properties": properties, **required}
 
 
-def _property(
-    schema: Mapping[str, Any], definitions: Mapping[str, Any], *, kept: tuple[str, ...]
-) -> dict[str, Any]:
+def _property(schema: Mapping[str, Any], definitions: Mapping[str, Any], *, kept: tuple[str, ...]) -> dict[str, Any]:
     arm = {**_resolved(_without_null(schema), definitions), "default": schema.get("default")}
     published = {key: arm[key] for key in kept if arm.get(key) not in (None, [], ())}
     if "items" in published:

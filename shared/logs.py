@@ -82,16 +82,12 @@ def _rendered(_logger: object, _method: str, fields: MutableMapping[str, Any]) -
     try:
         return orjson.dumps(fields, default=str, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
-        return orjson.dumps(
-            {key: ascii(value) for key, value in fields.items()}, option=orjson.OPT_APPEND_NEWLINE
-        )
+        return orjson.dumps({key: ascii(value) for key, value in fields.items()}, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _write(line: bytes) -> None:
     if len(line) > LINE_BYTES_MAX:
-        line = orjson.dumps(
-            {"event": "log_line_too_long", "bytes": len(line)}, option=orjson.OPT_APPEND_NEWLINE
-        )
+        line = orjson.dumps({"event": "log_line_too_long", "bytes": len(line)}, option=orjson.OPT_APPEND_NEWLINE)
     try:
         poll = select.poll()
         poll.register(STDERR, select.POLLOUT)

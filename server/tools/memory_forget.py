@@ -27,9 +27,7 @@ class MemoryForgetArguments(Arguments):
 
 
 class MemoryForgetResult(View):
-    outcome: Literal[
-        "forgotten", "already_forgotten", "restored", "already_active", "not_active", "duplicate"
-    ]
+    outcome: Literal["forgotten", "already_forgotten", "restored", "already_active", "not_active", "duplicate"]
     memory: MemoryView
 
 
@@ -38,9 +36,7 @@ async def run(call: Call, arguments: MemoryForgetArguments) -> MemoryForgetResul
     act = memories.restore if arguments.restore else memories.forget
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)
-        forgotten = await act(
-            connection, scope, call.caller.author, arguments.memory_id, reason=arguments.reason
-        )
+        forgotten = await act(connection, scope, call.caller.author, arguments.memory_id, reason=arguments.reason)
     return MemoryForgetResult.model_validate(forgotten)
 
 

@@ -41,9 +41,7 @@ class MemoryHistoryResult(View):
 async def run(call: Call, arguments: MemoryHistoryArguments) -> MemoryHistoryResult:
     async with call.reading() as connection:
         scope = await call.scope(connection, arguments.project)
-        history = await call.backend.memories.history(
-            connection, scope, call.caller.author, arguments.memory_id
-        )
+        history = await call.backend.memories.history(connection, scope, call.caller.author, arguments.memory_id)
     return MemoryHistoryResult.model_validate(history)
 
 

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from server.arguments import Arguments, Checked, array, boolean, choices, flag, integer, string
-from server.backend import Remember
 from server.call import Call, Caller
 from server.tools.parts import TYPE_NAMES, Content, Importance, Project, RequestId, Tags
 from server.tools.tool import Tool, writes
@@ -16,6 +15,7 @@ from shared import limits
 from shared.domain import AuthorKind, MemoryType, Scope
 from shared.errors import ConversationRequired
 from shared.limits.values import whole
+from shared.memories.requests import Remember
 
 DESCRIPTION = """\
 Store one durable fact, decision, constraint or open task for every other client and later session of the \
@@ -48,9 +48,7 @@ class MemoryRememberArguments(Arguments):
     importance: Importance = None
     expires_at: Annotated[
         datetime | None,
-        Checked(
-            lambda value: limits.instant("expires_at", value), string("2026-08-01T12:00:00Z; or ttl_days")
-        ),
+        Checked(lambda value: limits.instant("expires_at", value), string("2026-08-01T12:00:00Z; or ttl_days")),
     ] = None
     ttl_days: Annotated[
         int | None,

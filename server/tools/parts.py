@@ -20,9 +20,7 @@ Tags = Annotated[
     Checked(limits.tags, array(string(), items_max=limits.TAGS_MAX, description="Each max 64 bytes")),
 ]
 Importance = Annotated[int | None, Checked(limits.importance, integer(0, 100))]
-RequestId = Annotated[
-    str | None, Checked(limits.client_request_id, string("8-128 characters; makes a retry safe"))
-]
+RequestId = Annotated[str | None, Checked(limits.client_request_id, string("8-128 characters; makes a retry safe"))]
 Reason = Annotated[str | None, Checked(limits.reason, string("Max 1,000 bytes"))]
 AsOf = Annotated[
     datetime | None,

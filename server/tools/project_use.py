@@ -25,9 +25,7 @@ Example: {"create": true, "git_remote": "git@github.com:acme/billing-api.git"}""
 class ProjectUseArguments(Arguments):
     project: Project = None
     git_remote: Annotated[str | None, Checked(limits.git_remote, string("URL"))] = None
-    workspace_path: Annotated[
-        str | None, Checked(limits.workspace_path, string("Absolute path of its root"))
-    ] = None
+    workspace_path: Annotated[str | None, Checked(limits.workspace_path, string("Absolute path of its root"))] = None
     create: Annotated[bool, Checked(flag("create"), boolean())] = False
     display_name: Annotated[str | None, Checked(limits.display_name, string("Max 200 bytes"))] = None
 

@@ -8,8 +8,9 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
-from server.backend import Remember, Revise, Search
+from server.backend import Search
 from shared.domain import AuthorKind, MemoryType, Scope
+from shared.memories.requests import Remember, Revise
 from shared.settings import Settings
 from tests.server.conftest import serving
 from tests.server.memory import InMemory, project_id
@@ -126,9 +127,7 @@ async def test_the_setting_of_the_client_s_name_goes_first(backend: InMemory) ->
     assert backend.authors[0].client == "ci"
 
 
-async def test_what_looks_like_a_credential_is_refused_unless_acknowledged(
-    client: Client, backend: InMemory
-) -> None:
+async def test_what_looks_like_a_credential_is_refused_unless_acknowledged(client: Client, backend: InMemory) -> None:
     content = "-----BEGIN PRIVATE KEY-----"
     error = await refused(client, "memory_remember", content=content)
     assert error["code"] == "SENSITIVE_CONTENT"
@@ -139,14 +138,10 @@ async def test_what_looks_like_a_credential_is_refused_unless_acknowledged(
     assert backend.asked[0].acknowledged == "Private Key"
 
 
-async def test_revise_forget_restore_and_history_answer_within_their_schemas(
-    client: Client, backend: InMemory
-) -> None:
+async def test_revise_forget_restore_and_history_answer_within_their_schemas(client: Client, backend: InMemory) -> None:
     created = await answered(client, "memory_remember", content=CONTENT)
     memory_id = created["memory"]["memory_id"]
-    revised = await answered(
-        client, "memory_revise", memory_id=memory_id, expected_revision=1, content="New."
-    )
+    revised = await answered(client, "memory_revise", memory_id=memory_id, expected_revision=1, content="New.")
     assert (revised["outcome"], revised["memory"]["content"]) == ("revised", "New.")
     lost = await answered(client, "memory_revise", memory_id=memory_id, expected_revision=1, content="Late.")
     assert (lost["outcome"], lost["memory"]["content"]) == ("conflict", "New.")
@@ -226,9 +221,7 @@ async def test_project_use_makes_a_project_under_its_aliases(client: Client, bac
         "slug": "billing",
         "display_name": "Billing",
     }
-    assert backend.asked == [
-        ("local", "billing", {"git_remote": "example.org/acme/billing"}, True, "Billing")
-    ]
+    assert backend.asked == [("local", "billing", {"git_remote": "example.org/acme/billing"}, True, "Billing")]
 
 
 async def test_without_project_and_alias_the_call_is_told_what_to_do(backend: InMemory) -> None:
@@ -386,7 +379,5 @@ async def test_a_bad_argument_is_refused_by_name_before_anything_runs(
         {"content": "x", "importance": 100.0, "client_request_id": "k" * 8},
     ],
 )
-async def test_an_argument_exactly_at_its_bound_is_taken(
-    one_client: Client, arguments: dict[str, Any]
-) -> None:
+async def test_an_argument_exactly_at_its_bound_is_taken(one_client: Client, arguments: dict[str, Any]) -> None:
     assert (await answered(one_client, "memory_remember", **arguments))["outcome"] == "created"

@@ -123,9 +123,7 @@ def test_junk_before_the_handshake_does_not_end_the_server(tmp_path: Path) -> No
 @pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
 async def test_the_sdk_s_client_is_served_in_either_era(tmp_path: Path, mode: str) -> None:
     (tmp_path / "database").touch()
-    parameters = StdioServerParameters(
-        command=sys.executable, args=list(CHILD), env=environment(tmp_path), cwd=ROOT
-    )
+    parameters = StdioServerParameters(command=sys.executable, args=list(CHILD), env=environment(tmp_path), cwd=ROOT)
     with (tmp_path / "stderr").open("w") as stderr:
         async with Client(stdio_client(parameters, errlog=stderr), mode=mode) as client:
             assert len((await client.list_tools()).tools) == 6
@@ -213,7 +211,7 @@ def test_a_write_in_flight_is_finished_and_not_torn(raw: Raw, tmp_path: Path, en
             assert raw.result("ping") == {}
         case "stdin":
             raw.close_stdin()
-        case "SIGTERM":
+        case _:
             raw.process.terminate()
     (tmp_path / "go").touch()
     _exists(tmp_path / "written")

@@ -84,9 +84,7 @@ def test_lone_surrogates_elsewhere_are_scrubbed_so_that_they_can_be_echoed() -> 
     assert message.params == {"uri": "\ufffd", "\ufffd": [1]}
 
 
-@pytest.mark.parametrize(
-    "line", [b"garbage", b"\x00\xff\xfe", b'{"jsonrpc":', b"[" * 100_000, b"\xef\xbb\xbf"]
-)
+@pytest.mark.parametrize("line", [b"garbage", b"\x00\xff\xfe", b'{"jsonrpc":', b"[" * 100_000, b"\xef\xbb\xbf"])
 def test_what_is_not_json_is_a_parse_error(line: bytes) -> None:
     message, reply = decode(line)
     assert message is None

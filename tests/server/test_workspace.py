@@ -58,9 +58,7 @@ def test_a_remote_that_is_no_address_is_left_out(repository: Path, monkeypatch: 
     assert workspace.aliases() == {"workspace_path": str(repository)}
 
 
-def test_a_working_folder_that_was_removed_has_no_aliases(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_working_folder_that_was_removed_has_no_aliases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
