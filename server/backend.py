@@ -4,29 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
-from shared.domain import Author, Memory, MemoryType, ProjectScope
+from shared.domain import Author, Memory, ProjectScope
 from shared.memories.requests import Remember, Revise
+from shared.retrieval.requests import Search
 
 AliasKind = Literal["git_remote", "workspace_path"]
 Aliases = Mapping[AliasKind, str]
 Work = Literal["read", "write"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    query: str | None
-    types: tuple[MemoryType, ...] | None
-    tags: tuple[str, ...]
-    match_all_tags: bool
-    limit: int
-    mode: str
-    as_of: datetime | None
-    cursor: str | None
 
 
 class Used(Protocol):
@@ -101,7 +88,7 @@ class Backend(Protocol):
         """A connection in no transaction; what the driver raises inside leaves as a MemhubError."""
         ...
 
-    def screen(self, content: str) -> str | None:
+    async def screen(self, content: str) -> str | None:
         """The name of the detector that takes the content for a credential."""
         ...
 

@@ -45,9 +45,9 @@ class Call:
         self.project = scope.slug
         return scope
 
-    def screened(self, content: str, *, acknowledged: bool) -> str | None:
+    async def screened(self, content: str, *, acknowledged: bool) -> str | None:
         """The detector that was overridden, None where there was nothing to override."""
-        detector = self.backend.screen(content)
+        detector = await self.backend.screen(content)
         if detector is not None and not acknowledged:
             raise SensitiveContent(
                 detector,

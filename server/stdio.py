@@ -56,18 +56,17 @@ def run(settings: Settings, *, wire: Wire, opener: Callable[[], Awaitable[Backen
     """Serve one client and end the process."""
     gateway = Gateway(opener=opener)
     application = Application(gateway=gateway, identify=caller.of_stdio(settings, aliases=workspace.aliases))
-    status = 0
     try:
         anyio.run(_serve, wire, gateway, application.server())
     except BaseException as bug:
         logs.failure("crashed", bug)
-        status = 1
-    # Not sys.exit: a thread may be blocked in a read that nothing can interrupt.
-    os._exit(status)
+        os._exit(1)
 
 
 async def _serve(wire: Wire, gateway: Gateway, server: Server[Any]) -> None:
     await _Session(wire=wire, gateway=gateway).serve(server)
+    # Here, not after the loop has closed: it would wait for a thread in a read that nothing can interrupt.
+    os._exit(0)
 
 
 class _Session:

@@ -57,7 +57,7 @@ class MemoryReviseResult(View):
 
 
 async def run(call: Call, arguments: MemoryReviseArguments) -> MemoryReviseResult:
-    call.screened(arguments.content, acknowledged=False)
+    await call.screened(arguments.content, acknowledged=False)
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)
         revised = await call.backend.memories.revise(connection, scope, call.caller.author, _request(arguments))
