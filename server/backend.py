@@ -4,58 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
-from shared.domain import Author, AuthorKind, Memory, MemoryType, ProjectScope, Scope
+from shared.domain import Author, Memory, ProjectScope
+from shared.memories.requests import Remember, Revise
+from shared.retrieval.requests import Search
 
 AliasKind = Literal["git_remote", "workspace_path"]
 Aliases = Mapping[AliasKind, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remember:
-    content: str
-    type: MemoryType = MemoryType.FACT
-    category: str | None = None
-    tags: tuple[str, ...] = ()
-    importance: int | None = None
-    expires_at: datetime | None = None
-    ttl_days: float | None = None
-    supersedes: tuple[UUID, ...] = ()
-    scope: Scope = Scope.PROJECT
-    source: str | None = None
-    author_kind: AuthorKind = AuthorKind.AGENT
-    acknowledged: str | None = None
-    client_request_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revise:
-    memory_id: UUID
-    expected_revision: int
-    content: str
-    tags: tuple[str, ...] | None = None
-    importance: int | None = None
-    expires_at: datetime | None = None
-    never_expires: bool = False
-    reason: str | None = None
-    acknowledged: str | None = None
-    client_request_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    query: str | None
-    types: tuple[MemoryType, ...] | None
-    tags: tuple[str, ...]
-    match_all_tags: bool
-    limit: int
-    mode: str
-    as_of: datetime | None
-    cursor: str | None
+Work = Literal["read", "write"]
 
 
 class Used(Protocol):
@@ -126,9 +84,11 @@ class Backend(Protocol):
     @property
     def memories(self) -> Memories: ...
 
-    def connection(self) -> AbstractAsyncContextManager[Any]: ...
+    def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
+        """A connection in no transaction; what the driver raises inside leaves as a MemhubError."""
+        ...
 
-    def screen(self, content: str) -> str | None:
+    async def screen(self, content: str) -> str | None:
         """The name of the detector that takes the content for a credential."""
         ...
 

@@ -45,9 +45,9 @@ class Call:
         self.project = scope.slug
         return scope
 
-    def screened(self, content: str, *, acknowledged: bool) -> str | None:
+    async def screened(self, content: str, *, acknowledged: bool) -> str | None:
         """The detector that was overridden, None where there was nothing to override."""
-        detector = self.backend.screen(content)
+        detector = await self.backend.screen(content)
         if detector is not None and not acknowledged:
             raise SensitiveContent(
                 detector,
@@ -58,14 +58,14 @@ class Call:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Any]:
-        async with self.backend.connection() as connection:
+        async with self.backend.connection("read") as connection:
             yield connection
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[Any]:
         """A connection whose use a cancelled request, a closed session or an ending server does not tear."""
         with anyio.move_on_after(WRITE_S_MAX, shield=True) as deadline:
-            async with self.backend.connection() as connection:
+            async with self.backend.connection("write") as connection:
                 yield connection
         if deadline.cancelled_caught:
             raise UnknownOutcome(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Awaitable, Callable
 
+import anyio.to_thread
+
 from server.backend import Backend
-from shared.errors import BackendUnavailable
 from shared.settings import Settings
 
 
@@ -13,6 +15,8 @@ def of(settings: Settings) -> Callable[[], Awaitable[Backend]]:
     """One attempt to open the database of these settings, to be called as often as needed."""
 
     async def attempt() -> Backend:
-        raise BackendUnavailable("No database is built in yet.", next=f"Log level is {settings.log_level}.")
+        postgres = await anyio.to_thread.run_sync(importlib.import_module, "server.postgres")
+        backend: Backend = await postgres.open_backend(settings)
+        return backend
 
     return attempt

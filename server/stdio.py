@@ -56,18 +56,17 @@ def run(settings: Settings, *, wire: Wire, opener: Callable[[], Awaitable[Backen
     """Serve one client and end the process."""
     gateway = Gateway(opener=opener)
     application = Application(gateway=gateway, identify=caller.of_stdio(settings, aliases=workspace.aliases))
-    status = 0
     try:
         anyio.run(_serve, wire, gateway, application.server())
     except BaseException as bug:
         logs.failure("crashed", bug)
-        status = 1
-    # Not sys.exit: a thread may be blocked in a read that nothing can interrupt.
-    os._exit(status)
+        os._exit(1)
 
 
 async def _serve(wire: Wire, gateway: Gateway, server: Server[Any]) -> None:
     await _Session(wire=wire, gateway=gateway).serve(server)
+    # Here, not after the loop has closed: it would wait for a thread in a read that nothing can interrupt.
+    os._exit(0)
 
 
 class _Session:
@@ -168,13 +167,10 @@ class _Session:
             await to_server.send(SessionMessage(message))
 
     def _track(self, message: JSONRPCMessage) -> None:
-        match message:
-            case JSONRPCRequest(method=method, id=request_id) if method not in _LONG_LIVED:
-                self._in_flight.add(request_id)
-            case JSONRPCNotification(
-                method="notifications/cancelled", params={"requestId": str() | int() as request_id}
-            ):
-                self._settle(request_id)
+        if isinstance(message, JSONRPCRequest) and message.method not in _LONG_LIVED:
+            self._in_flight.add(message.id)
+        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._settle((message.params or {}).get("requestId"))
 
     async def _write(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with from_server:
@@ -189,8 +185,8 @@ class _Session:
                 if isinstance(item.message, JSONRPCResponse) and "tools" in item.message.result:
                     self._listed.set()
 
-    def _settle(self, request_id: str | int | None) -> None:
-        if request_id is not None:
+    def _settle(self, request_id: object) -> None:
+        if isinstance(request_id, str | int):
             self._in_flight.discard(request_id)
             self._answered.set()
 

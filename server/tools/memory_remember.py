@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from server.arguments import Arguments, Checked, array, boolean, choices, flag, integer, string
-from server.backend import Remember
 from server.call import Call, Caller
 from server.tools.parts import TYPE_NAMES, Content, Importance, Project, RequestId, Tags
 from server.tools.tool import Tool, writes
@@ -16,6 +15,7 @@ from shared import limits
 from shared.domain import AuthorKind, MemoryType, Scope
 from shared.errors import ConversationRequired
 from shared.limits.values import whole
+from shared.memories.requests import Remember
 
 DESCRIPTION = """\
 Store one durable fact, decision, constraint or open task for every other client and later session of the \
@@ -97,7 +97,7 @@ class MemoryRememberResult(View):
 
 
 async def run(call: Call, arguments: MemoryRememberArguments) -> MemoryRememberResult:
-    acknowledged = call.screened(arguments.content, acknowledged=arguments.acknowledge_sensitive)
+    acknowledged = await call.screened(arguments.content, acknowledged=arguments.acknowledge_sensitive)
     request = _request(call.caller, arguments, acknowledged)
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)

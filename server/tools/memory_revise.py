@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from server.arguments import Arguments, Checked, array, integer, string
-from server.backend import Revise
 from server.call import Call
 from server.tools.parts import Content, Importance, MemoryId, Project, RequestId
 from server.tools.tool import Tool, writes
 from server.tools.views import MemoryView, View
 from shared import limits
+from shared.memories.requests import Revise
 
 DESCRIPTION = """\
 Correct or extend a memory whose substance still holds: better words, added detail, other tags. If the \
@@ -57,7 +57,7 @@ class MemoryReviseResult(View):
 
 
 async def run(call: Call, arguments: MemoryReviseArguments) -> MemoryReviseResult:
-    call.screened(arguments.content, acknowledged=False)
+    await call.screened(arguments.content, acknowledged=False)
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)
         revised = await call.backend.memories.revise(connection, scope, call.caller.author, _request(arguments))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from server.arguments import Arguments, Checked, array, boolean, choices, flag, integer, string
-from server.backend import Search
 from server.call import Call
 from server.tools.parts import TYPE_NAMES, AsOf, Project, Tags
 from server.tools.tool import Tool, reads
@@ -14,14 +12,9 @@ from server.tools.views import HitView, View
 from shared import limits
 from shared.domain import MemoryType
 from shared.errors import InvalidArgument
+from shared.retrieval.requests import Mode, Search
 
 BROWSE_LIMIT = 20
-
-
-class Mode(StrEnum):
-    PRECISION = "precision"
-    BALANCED = "balanced"
-    EXPLORATORY = "exploratory"
 
 
 MODE_LIMITS = {Mode.PRECISION: 3, Mode.BALANCED: 5, Mode.EXPLORATORY: 10}

@@ -18,6 +18,7 @@ class View(BaseModel):
 
 
 class _Cut(View):
+    memory_id: UUID
     content: str | None
     truncated: bool = False
 
@@ -48,7 +49,7 @@ class _Memory(View):
     superseded_by: UUID | None = None
 
 
-class MemoryView(_Memory, _Cut):
+class MemoryView(_Cut, _Memory):
     """A memory as results show it; content is missing where it was purged."""
 
 
@@ -59,7 +60,6 @@ class WholeMemoryView(_Memory):
 
 
 class HitView(_Cut):
-    memory_id: UUID
     revision: int
     type: MemoryType
     tags: tuple[str, ...] = ()
@@ -71,7 +71,6 @@ class HitView(_Cut):
 
 
 class SimilarView(_Cut):
-    memory_id: UUID
     type: MemoryType
     score: float | None = None
 

@@ -34,6 +34,8 @@ class Child(InMemory):
                 _print_everywhere()
             case "bug":
                 raise RuntimeError("the text of this exception quotes a memory")
+            case _:
+                pass
         return await super().remember(connection, scope, author, request)
 
 

@@ -10,9 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid5
 
-from server.backend import Aliases, Remember, Revise, Search
+from server.backend import Aliases, Work
 from shared.domain import Author, AuthorKind, Memory, ProjectScope, Status
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
+from shared.memories.requests import Remember, Revise
+from shared.retrieval.requests import Search
 
 NAMESPACE = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -41,11 +43,11 @@ class InMemory:
         return self
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Any]:
+    async def connection(self, work: Work) -> AsyncIterator[Any]:
         self.opened += 1
         yield self
 
-    def screen(self, content: str) -> str | None:
+    async def screen(self, content: str) -> str | None:
         return "Private Key" if "PRIVATE KEY" in content else None
 
     async def aclose(self) -> None:

@@ -8,8 +8,9 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
-from server.backend import Remember, Revise, Search
 from shared.domain import AuthorKind, MemoryType, Scope
+from shared.memories.requests import Remember, Revise
+from shared.retrieval.requests import Search
 from shared.settings import Settings
 from tests.server.conftest import serving
 from tests.server.memory import InMemory, project_id

@@ -90,6 +90,8 @@ def _keys(value: Any) -> Iterator[str]:
         case list():
             for inner in value:
                 yield from _keys(inner)
+        case _:
+            return
 
 
 def _values(value: Any) -> Iterator[Any]:
