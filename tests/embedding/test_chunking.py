@@ -80,6 +80,14 @@ def test_the_longest_content_has_a_bounded_number_of_chunks_within_the_window(
     assert max(len(embedder.token_starts(text)) for text in texts) + 2 <= embedder.window_tokens
 
 
+def test_a_token_that_a_cut_went_through_comes_again_whole() -> None:
+    content = "x" * 7 + "q r s t" + "y" * 20
+    starts = [*range(8), *range(14, 34)]
+    first, second, *rest = chunks.cut(content, starts=starts, room_tokens=8)
+    assert (first, second.start) == (Span(0, 13), 7)
+    assert_covers(content, [first, second, *rest])
+
+
 def test_a_short_content_stays_whole(embedder: Embedder) -> None:
     assert len(embedded_texts(revision("We deploy on Fridays. Never on Mondays."), embedder=embedder)) == 1
 
