@@ -89,7 +89,7 @@ class _Speaker:
         self._console.print(f"[bold cyan]{self._name}[/] calls [bold]{tool}[/]", JSON.from_data(arguments, indent=None))
         if answer.is_error or answer.structured_content is None:
             raise RuntimeError(f"{tool} failed: {_text(answer)}")
-        self._console.print(Panel(JSON.from_data(_shown(answer.structured_content)), border_style="dim"))
+        self._console.print(Panel(_folded(_shown(answer.structured_content)), border_style="dim"))
         return dict(answer.structured_content)
 
 
@@ -117,6 +117,12 @@ def _shown(answer: Any) -> Any:
     if isinstance(answer, dict):
         return {name: _shown(value) for name, value in answer.items() if name in _SHOWN and value not in (None, [])}
     return [_shown(value) for value in answer] if isinstance(answer, list) else answer
+
+
+def _folded(answer: Any) -> JSON:
+    rendered = JSON.from_data(answer)
+    rendered.text.no_wrap = False  # else what a memory says is cut at the edge of the terminal
+    return rendered
 
 
 def _text(answer: CallToolResult) -> str:
