@@ -115,22 +115,16 @@ async def status(connection: asyncpg.Connection, *, folder: Traversable | None =
         applied=applied,
         pending=tuple(known[version] for version in sorted(known.keys() - {row.version for row in applied})),
         unknown=tuple(row for row in applied if row.version not in known),
-        edited=tuple(
-            row for row in applied if row.version in known and row.checksum != known[row.version].checksum
-        ),
+        edited=tuple(row for row in applied if row.version in known and row.checksum != known[row.version].checksum),
     )
 
 
 def read(folder: Traversable | None = None) -> list[Migration]:
     """The files of `folder` (default: the package migrations) in order; a gap or a twin raises ValueError."""
-    files = [
-        file for file in (folder or resources.files("migrations")).iterdir() if file.name.endswith(".sql")
-    ]
+    files = [file for file in (folder or resources.files("migrations")).iterdir() if file.name.endswith(".sql")]
     migrations = [_read_file(file) for file in sorted(files, key=lambda file: file.name)]
     if [migration.version for migration in migrations] != list(range(1, len(migrations) + 1)):
-        raise ValueError(
-            f"migrations are not numbered from 1 without gaps: {[m.version for m in migrations]}"
-        )
+        raise ValueError(f"migrations are not numbered from 1 without gaps: {[m.version for m in migrations]}")
     return migrations
 
 

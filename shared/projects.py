@@ -12,7 +12,7 @@ import asyncpg
 
 from shared import statements
 from shared.domain import Author, ProjectScope
-from shared.errors import InvalidArgument, ProjectAmbiguous, ProjectNotFound, ProjectRequired
+from shared.errors import InvalidArgument, MemoryNotFound, ProjectAmbiguous, ProjectNotFound, ProjectRequired
 
 DEFAULT_SLUG = "default"
 LISTED_MAX = 200
@@ -23,6 +23,7 @@ _BY_ID = _SQL["by_id"]
 _BY_SLUG = _SQL["by_slug"]
 _BY_ALIAS = _SQL["by_alias"]
 _LIST = _SQL["list"]
+_OWNING = _SQL["owning"]
 _CREATE = _SQL["create"]
 _ADD_ALIASES = _SQL["add_aliases"]
 
@@ -93,6 +94,14 @@ async def resolve_alias(connection: asyncpg.Connection, tenant: str, aliases: Ma
     if not found:
         raise await _required(connection, tenant)
     return found[0]
+
+
+async def owning(connection: asyncpg.Connection, tenant: str, memory_id: UUID) -> ProjectScope:
+    """The tenant's project that holds this memory. Raises MemoryNotFound, also for another tenant's memory."""
+    row = await connection.fetchrow(_OWNING, tenant, memory_id)
+    if row is None:
+        raise MemoryNotFound(f"memory_id: there is no memory {memory_id}.", next="Take ids from memory_search.")
+    return _scope(row)
 
 
 async def ensure_default(connection: asyncpg.Connection, tenant: str, author: Author) -> ProjectScope:

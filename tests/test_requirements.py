@@ -56,9 +56,7 @@ async def test_a_later_extension_is_accepted(connection: asyncpg.Connection, ver
     await requirements.check(connection)
 
 
-async def test_an_old_server_is_refused(
-    connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_old_server_is_refused(connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements, "POSTGRES_MAJOR_MIN", 99)
     with pytest.raises(ConfigurationError, match="memhub needs 99 or later") as refused:
         await requirements.check(connection)

@@ -31,9 +31,7 @@ def test_a_missing_name_raises_with_the_names_that_exist() -> None:
         statements.parse("sample", _FILE)["third"]
 
 
-@pytest.mark.parametrize(
-    "text", ["-- name: first\n-- nothing\n", "-- name: a\nSELECT 1;\n-- name: a\nSELECT 2;"]
-)
+@pytest.mark.parametrize("text", ["-- name: first\n-- nothing\n", "-- name: a\nSELECT 1;\n-- name: a\nSELECT 2;"])
 def test_an_empty_or_repeated_statement_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="empty or written twice"):
         statements.parse("sample", text)

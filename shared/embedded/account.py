@@ -80,9 +80,7 @@ def _add() -> Account:
         if account := _find():
             return account
         problem = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    raise _refused(
-        f"PostgreSQL does not run as root and the user {ACCOUNT_NAME} could not be made: {problem}."
-    )
+    raise _refused(f"PostgreSQL does not run as root and the user {ACCOUNT_NAME} could not be made: {problem}.")
 
 
 def _refused(message: str) -> ConfigurationError:

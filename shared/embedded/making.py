@@ -20,7 +20,8 @@ DATABASE = "memhub"
 
 _NASCENT = "postgres.new-"
 # With ctype C the text search parser takes typographic quotes and dashes for letters.
-_CTYPES = ("C.UTF-8", "C")
+_CTYPE = "C.UTF-8"
+_CTYPE_EVERYWHERE = "C"
 # One line per statement. CREATE DATABASE copies template1, so the extension comes along.
 _STATEMENTS = f"CREATE EXTENSION vector\nCREATE DATABASE {DATABASE}\n"
 _HBA = "local all all peer map=memhub\n"
@@ -67,10 +68,9 @@ def _discard_abandoned(layout: Layout) -> None:
 
 
 def _initialise(nascent: Path, programs: Programs, layout: Layout) -> None:
-    for ctype in _CTYPES:
-        done = programs.initdb(nascent, superuser=ROLE, ctype=ctype)
-        if done.returncode == 0 or "locale" not in done.stderr:
-            break
+    done = programs.initdb(nascent, superuser=ROLE, ctype=_CTYPE)
+    if done.returncode != 0 and "locale" in done.stderr:
+        done = programs.initdb(nascent, superuser=ROLE, ctype=_CTYPE_EVERYWHERE)
     _require_success(done, layout)
     _require_success(programs.execute_alone(nascent, database="template1", statements=_STATEMENTS), layout)
 

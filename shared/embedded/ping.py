@@ -43,8 +43,7 @@ def ping(socket_path: Path, *, user: str, database: str, timeout_s: float = ANSW
 
 def _handshake(connection: socket.socket, *, user: str, database: str) -> State:
     parameters = b"".join(
-        part.encode() + b"\0"
-        for part in ("user", user, "database", database, "application_name", "memhub ping")
+        part.encode() + b"\0" for part in ("user", user, "database", database, "application_name", "memhub ping")
     )
     body = struct.pack("!i", PROTOCOL_3_0) + parameters + b"\0"
     connection.sendall(struct.pack("!i", len(body) + 4) + body)

@@ -53,9 +53,7 @@ class Programs:
         options += [f"--username={superuser}", "--auth-local=peer", "--auth-host=reject", "--no-instructions"]
         return self._run("initdb", "-D", self._seen(cluster), *options, cluster=cluster)
 
-    def execute_alone(
-        self, cluster: Path, *, database: str, statements: str
-    ) -> subprocess.CompletedProcess[str]:
+    def execute_alone(self, cluster: Path, *, database: str, statements: str) -> subprocess.CompletedProcess[str]:
         """Run statements, one a line, in single-user mode on a cluster that no server has open."""
         options = ("-c", "exit_on_error=true", "-c", "log_checkpoints=off")
         return self._run(
@@ -97,9 +95,7 @@ class Programs:
             os.close(descriptor)
         return done.returncode == 0
 
-    def _run(
-        self, program: str, *arguments: str, cluster: Path, text: str = ""
-    ) -> subprocess.CompletedProcess[str]:
+    def _run(self, program: str, *arguments: str, cluster: Path, text: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(  # noqa: S603
             [self._program(program), *arguments],
             input=text,

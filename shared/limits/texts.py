@@ -112,9 +112,7 @@ def text(argument: str, value: object, bytes_max: int, *, shorten: str = "Shorte
         )
     size = len(value.encode())
     if size > bytes_max:
-        raise InvalidArgument(
-            argument, f"holds {size} bytes of UTF-8, at most {bytes_max} are allowed", next=shorten
-        )
+        raise InvalidArgument(argument, f"holds {size} bytes of UTF-8, at most {bytes_max} are allowed", next=shorten)
     return value
 
 

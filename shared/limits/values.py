@@ -56,9 +56,7 @@ def memory_ids(value: object, argument: str = "supersedes") -> tuple[UUID, ...]:
         return ()
     if not isinstance(value, list | tuple):
         raise InvalidArgument(argument, "must be a list of ids", next='Write it as ["<id>"].')
-    distinct = tuple(
-        dict.fromkeys(memory_id(item, f"{argument}[{place}]") for place, item in enumerate(value))
-    )
+    distinct = tuple(dict.fromkeys(memory_id(item, f"{argument}[{place}]") for place, item in enumerate(value)))
     if len(distinct) > SUPERSEDES_MAX:
         raise InvalidArgument(
             argument,

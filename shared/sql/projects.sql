@@ -25,6 +25,16 @@ WHERE project.tenant = $1::text
 ORDER BY project.slug
 LIMIT $2::int;
 
+-- name: owning
+-- Asks each of the tenant's projects by the primary key of memories, which starts with the project.
+-- $1 tenant text, $2 memory uuid
+SELECT project.id, project.tenant, project.slug, project.display_name
+FROM memhub.projects AS project
+JOIN memhub.memories AS memory ON memory.project_id = project.id AND memory.id = $2::uuid
+WHERE project.tenant = $1::text
+ORDER BY project.id
+LIMIT 1;
+
 -- name: create
 -- No row when the slug is taken, also by a writer in flight.
 -- $1 project uuid, $2 tenant text, $3 slug text, $4 display name text, $5 client text, $6 request id text

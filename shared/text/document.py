@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from shared.text.canonical import content_hash
-from shared.text.normaliser import document_terms, plain_text
+from shared.text.normaliser import document_terms
+
+PROJECT_MARK = "!"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,12 @@ class Document:
 
 
 def prepare(project_id: UUID, content: str) -> Document:
+    terms = document_terms(content)
     return Document(
         content=content,
         content_hash=content_hash(content),
-        plain=plain_text(content),
-        lexemes=[*document_terms(content), project_lexeme(project_id)],
+        plain=terms.plain_text,
+        lexemes=[*terms.lexemes, project_lexeme(project_id)],
     )
 
 
@@ -32,5 +35,6 @@ def project_lexeme(project_id: UUID) -> str:
     """A lexeme that all documents of a project carry, so that one GIN index serves many projects.
 
     It stands in for btree_gin, which the wheel lacks: any-term search at 100 projects became 2.3 to 4 times faster.
+    No content makes a lexeme with its mark, so no content can pass for another project's.
     """
-    return f"p{project_id.hex}"
+    return PROJECT_MARK + project_id.hex

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -35,9 +36,7 @@ def test_no_parent_changes_its_mode_or_owner(folder: Path) -> None:
     embedded.stop(parents[2] / "data")
 
     after = [path.stat() for path in (*parents, *folder.parents)]
-    assert [(s.st_mode, s.st_uid, s.st_gid) for s in after] == [
-        (s.st_mode, s.st_uid, s.st_gid) for s in before
-    ]
+    assert [(s.st_mode, s.st_uid, s.st_gid) for s in after] == [(s.st_mode, s.st_uid, s.st_gid) for s in before]
 
 
 def test_our_own_folders_and_files_are_closed(data_dir: Path) -> None:
@@ -53,9 +52,7 @@ def test_another_user_cannot_reach_the_socket(data_dir: Path, as_root: None) -> 
     cluster = embedded.ensure_running(data_dir)
     data_dir.parent.chmod(0o755)
 
-    answer = as_user(
-        NOBODY, lambda: ping(sockets.socket_path(cluster.socket_dir), user="memhub", database="memhub")
-    )
+    answer = as_user(NOBODY, lambda: ping(sockets.socket_path(cluster.socket_dir), user="memhub", database="memhub"))
 
     assert str(answer).startswith("PermissionError")
 
@@ -70,7 +67,7 @@ def test_another_user_at_the_socket_is_refused_by_the_server(data_dir: Path, as_
     for role in ("memhub", "postgres", NOBODY):
         answer = as_user(
             NOBODY,
-            lambda role=role: ping(sockets.socket_path(cluster.socket_dir), user=role, database="memhub"),
+            partial(ping, sockets.socket_path(cluster.socket_dir), user=role, database="memhub"),
         )
         assert answer is State.FOREIGN
     cluster.socket_dir.chmod(0o700)
@@ -91,9 +88,10 @@ def test_another_user_has_a_database_of_its_own_at_the_same_time(data_dir: Path,
 def _use(data_dir: Path) -> tuple[str, str, int]:
     cluster = embedded.ensure_running(data_dir)
     with psycopg.connect(cluster.dsn) as connection:
-        role = connection.execute("SELECT current_user::text").fetchone()[0]
+        row = connection.execute("SELECT current_user::text").fetchone()
+    assert row is not None
     embedded.stop(data_dir)
-    return role, data_dir.joinpath("postgres").owner(), _mode(data_dir)
+    return row[0], data_dir.joinpath("postgres").owner(), _mode(data_dir)
 
 
 def test_a_folder_of_another_user_is_refused(data_dir: Path, as_root: None) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
@@ -115,7 +116,7 @@ def test_a_stranger_with_the_pid_of_a_killed_server_does_not_block_the_next(data
 
 
 def _process_of(uid: int, gid: int) -> subprocess.Popen[str]:
-    identity = {"user": uid, "group": gid, "extra_groups": []} if os.geteuid() == 0 else {}
+    identity: dict[str, Any] = {"user": uid, "group": gid, "extra_groups": []} if os.geteuid() == 0 else {}
     return subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, text=True, cwd="/", **identity)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 
 from shared import embedded
-from shared.embedded import leases
+from shared.embedded import locks
 from tests.embedded.processes import ended, line_from, output_of, postmaster_pid, python
 
 ROUNDS = 15
@@ -83,7 +83,7 @@ def test_who_attaches_during_a_stop_gets_a_new_server(data_dir: Path) -> None:
     first = postmaster_pid(data_dir)
     answers: list[object] = []
 
-    with leases.locks.exclusive(data_dir / "leases", timeout_s=5):  # what stop_if_idle holds while it stops
+    with locks.exclusive(data_dir / "leases", timeout_s=5):  # what stop_if_idle holds while it stops
         late = threading.Thread(target=lambda: answers.append(_visit(data_dir)))
         late.start()
         embedded.stop(data_dir)

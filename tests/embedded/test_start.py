@@ -40,9 +40,7 @@ async def test_the_dsn_serves_asyncpg(data_dir: Path) -> None:
     assert version.startswith("18")
 
 
-def test_a_port_in_the_environment_does_not_lead_astray(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_port_in_the_environment_does_not_lead_astray(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPORT", "6000")
     cluster = embedded.ensure_running(data_dir)
 
@@ -119,9 +117,7 @@ def test_the_import_brings_no_driver() -> None:
     assert output_of(python(code)) == "set()\n"
 
 
-def test_an_overgrown_log_is_rotated_under_a_running_server(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_overgrown_log_is_rotated_under_a_running_server(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Holds by _bound_log in cluster.py."""
     embedded.ensure_running(data_dir)
     monkeypatch.setattr(logfile, "LOG_BYTES_MAX", 100)

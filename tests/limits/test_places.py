@@ -93,9 +93,7 @@ SECRET = st.text(st.sampled_from("s3crt@:/?#%[]\\ .é"), max_size=8).map(lambda 
 @given(
     user=st.sampled_from(["git", "xy:", "a@b:", "oauth2:", "token"]),
     secret=SECRET,
-    form=st.sampled_from(
-        ["https://{}@github.com/a/b.git", "ssh://{}@host:2222/a/b", "{}@host:a/b", "{}@h/a"]
-    ),
+    form=st.sampled_from(["https://{}@github.com/a/b.git", "ssh://{}@host:2222/a/b", "{}@host:a/b", "{}@h/a"]),
 )
 def test_a_password_is_never_part_of_the_address(user: str, secret: str, form: str) -> None:
     try:
@@ -162,9 +160,7 @@ def test_a_slug_within_its_bounds_is_taken(slug: str) -> None:
     assert limits.slug(slug) == slug
 
 
-@pytest.mark.parametrize(
-    "slug", ["", "a", "a" * 65, "-a", "a-", "A1", "a b", "a/b", "aé", "ab\n", ID, None, 5]
-)
+@pytest.mark.parametrize("slug", ["", "a", "a" * 65, "-a", "a-", "A1", "a b", "a/b", "aé", "ab\n", ID, None, 5])
 def test_a_slug_outside_its_bounds_is_refused(slug: object) -> None:
     with pytest.raises(InvalidArgument, match=r"^project: "):
         limits.slug(slug)

@@ -31,9 +31,7 @@ def test_a_text_of_exactly_its_bound_is_taken(check: object, argument: str, byte
 
 
 @pytest.mark.parametrize(("check", "argument", "bytes_max"), BOUNDED)
-def test_a_text_one_byte_over_names_the_argument_and_the_bound(
-    check: object, argument: str, bytes_max: int
-) -> None:
+def test_a_text_one_byte_over_names_the_argument_and_the_bound(check: object, argument: str, bytes_max: int) -> None:
     for over in ("a" * (bytes_max + 1), "é" * (bytes_max // 2) + "a"):
         refused = refusal(check, over)
         assert refused.argument == argument
@@ -96,9 +94,7 @@ def test_a_tag_is_bounded_as_it_is_stored() -> None:
     assert refusal(limits.tags, ["\u0958" * 11]).argument == "tags[0]"
 
 
-@pytest.mark.parametrize(
-    "value", ["a,b", {"a": 1}, 5, [5], [None], [""], [" "], ["a\0"], ["\ud800"], ["\x07"]]
-)
+@pytest.mark.parametrize("value", ["a,b", {"a": 1}, 5, [5], [None], [""], [" "], ["a\0"], ["\ud800"], ["\x07"]])
 def test_tags_that_are_none_are_refused(value: object) -> None:
     assert refusal(limits.tags, value).argument.startswith("tags")
 
@@ -108,9 +104,7 @@ def test_a_request_id_within_its_bounds_is_taken(value: str) -> None:
     assert limits.client_request_id(value) == value
 
 
-@pytest.mark.parametrize(
-    "value", ["", "1234567", "a" * 129, "1234567\n", "12345678\n", "1234567é", "\0" * 8, 12345678]
-)
+@pytest.mark.parametrize("value", ["", "1234567", "a" * 129, "1234567\n", "12345678\n", "1234567é", "\0" * 8, 12345678])
 def test_a_request_id_outside_its_bounds_is_refused(value: object) -> None:
     refused = refusal(limits.client_request_id, value)
     assert refused.argument == "client_request_id"

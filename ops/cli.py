@@ -1,0 +1,78 @@
+"""The command `memhub`: everything for people at a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
+
+import anyio
+import typer
+
+from shared import settings as settings_module
+from shared.errors import MemhubError
+from shared.settings import Settings
+
+app = typer.Typer(
+    name="memhub",
+    help="One shared, versioned memory for AI coding clients.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Runs the command; what memhub explains itself is one line on stderr and exit status 1, Ctrl-C is 130."""
+    try:
+        app()
+    except MemhubError as refused:
+        _fail(refused)
+    except KeyboardInterrupt:
+        print("memhub: interrupted.", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def run(command: Callable[[Settings], Coroutine[Any, Any, int]]) -> None:
+    """Runs an asynchronous command with the checked settings and exits with its status."""
+    status = anyio.run(command, settings_module.load())
+    if status:
+        raise typer.Exit(status)
+
+
+@app.command()
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Use your own database instead of a throwaway one.")] = False,
+) -> None:
+    """Two clients share a memory, reverse a decision and find only the current one."""
+    from ops.demo import demonstrate
+
+    anyio.run(demonstrate, keep)
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database to the schema of this program."""
+    from ops.migrate import migrate as bring
+
+    run(bring)
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Stable JSON instead of the table.")] = False,
+) -> None:
+    """Say what is wrong and the command that mends it."""
+    from ops.doctor import examine
+
+    run(lambda settings: examine(settings, as_json=as_json))
+
+
+def _fail(refused: MemhubError) -> None:
+    print(f"memhub: {refused.message} {refused.next}", file=sys.stderr)
+    sys.exit(1)

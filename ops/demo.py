@@ -1,0 +1,134 @@
+"""`memhub demo`: two real servers, driven as two clients would, share a memory and reverse a decision."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult, Implementation, TextContent
+from rich.console import Console
+from rich.json import JSON
+from rich.markup import escape
+from rich.panel import Panel
+
+from shared.embedded import stop
+
+CALL_TIMEOUT_S = 60
+PROJECT = "memhub-demo"
+OLD = "Job queue: we use Redis with RQ, because the team knows it."
+NEW = "Job queue: procrastinate on PostgreSQL instead of Redis, so that a job commits with the row that owes it."
+NEWER = "Job queue: procrastinate 3 on PostgreSQL 18 instead of Redis; a job commits with the row that owes it."
+LATE = "Job queue: Celery with RabbitMQ instead of Redis."
+
+# What the answers say of themselves matters here, not every field of them.
+_SHOWN = (
+    "outcome", "slug", "memory", "superseded", "attestations", "results", "confidence", "guidance", "memory_id",
+    "revision", "previous_revision", "status", "superseded_by", "supersedes", "revisions", "content", "type",
+    "author_client", "updated_at", "valid_from", "valid_to", "reason", "score",
+)  # fmt: skip
+
+
+async def demonstrate(keep: bool) -> None:
+    """Runs the story on a throwaway database, or on the user's own with `keep`; raises when an answer differs."""
+    async with AsyncExitStack() as stack:
+        environment = dict(os.environ)
+        if not keep:
+            environment = await stack.enter_async_context(_throwaway(environment))
+        await _tell(Console(), environment)
+
+
+async def _tell(console: Console, environment: dict[str, str]) -> None:
+    console.rule("[bold]memhub: one memory, two clients")
+    async with _client("claude-code", environment, console) as claude:
+        await claude.call("project_use", {"project": PROJECT, "create": True})
+        decided = await claude.call("memory_remember", {"project": PROJECT, "type": "DECISION", "content": OLD})
+        old = decided["memory"]["memory_id"]
+        async with _client("cursor", environment, console) as cursor:
+            console.rule("Another client finds what the first one decided")
+            found = await cursor.call("memory_search", {"project": PROJECT, "query": "which job queue"})
+            _expect(found["results"][0]["memory_id"] == old, "the other client finds the decision")
+            console.rule("It reverses the decision")
+            reversed_ = await cursor.call(
+                "memory_remember",
+                {"project": PROJECT, "type": "DECISION", "content": NEW, "supersedes": [old]},
+            )
+            new = reversed_["memory"]["memory_id"]
+            console.rule("The old word now finds only the new decision")
+            found = await claude.call("memory_search", {"project": PROJECT, "query": "Redis RQ queue"})
+            _expect([hit["memory_id"] for hit in found["results"]] == [new], "only the current decision is found")
+            console.rule("The old one stays readable in its history")
+            history = await claude.call("memory_history", {"project": PROJECT, "memory_id": old})
+            _expect(history["superseded_by"] == new, "history names the successor")
+            console.rule("Two clients revise the same revision: one wins, the other is told what won")
+            first = {"project": PROJECT, "memory_id": new, "expected_revision": 1}
+            won = await claude.call("memory_revise", first | {"content": NEWER, "change_reason": "pin the versions"})
+            _expect(won["outcome"] == "revised", "the first writer wins")
+            lost = await cursor.call("memory_revise", first | {"content": LATE})
+            _expect(lost["outcome"] == "conflict", "the second writer is told")
+            _expect(lost["memory"]["content"] == NEWER, "the answer carries what won")
+    console.rule("[bold green]Done: one memory, its history whole, nothing stale found")
+
+
+class _Speaker:
+    """One client at its own server; every call and its real answer is printed."""
+
+    def __init__(self, name: str, client: Client, console: Console) -> None:
+        self._name = name
+        self._client = client
+        self._console = console
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        answer = await self._client.call_tool(tool, arguments, read_timeout_seconds=CALL_TIMEOUT_S)
+        self._console.print(f"[bold cyan]{self._name}[/] calls [bold]{tool}[/]", JSON.from_data(arguments, indent=None))
+        if answer.is_error or answer.structured_content is None:
+            raise RuntimeError(f"{tool} failed: {_text(answer)}")
+        self._console.print(Panel(_folded(_shown(answer.structured_content)), border_style="dim"))
+        return dict(answer.structured_content)
+
+
+@asynccontextmanager
+async def _client(name: str, environment: dict[str, str], console: Console) -> AsyncIterator[_Speaker]:
+    command = Path(sys.executable).with_name("memhub-server")
+    server = StdioServerParameters(command=str(command), env=environment | {"MEMHUB_LOG_LEVEL": "ERROR"})
+    async with Client(server, client_info=Implementation(name=name, version="1")) as client:
+        yield _Speaker(name, client, console)
+
+
+@asynccontextmanager
+async def _throwaway(environment: dict[str, str]) -> AsyncIterator[dict[str, str]]:
+    """An environment with a database of its own, stopped and deleted at the end."""
+    settings = {name: value for name, value in environment.items() if not name.startswith("MEMHUB_")}
+    with tempfile.TemporaryDirectory(prefix="memhub-demo-") as folder:
+        data_dir = Path(folder) / "data"
+        try:
+            yield settings | {"MEMHUB_DATA_DIR": str(data_dir)}
+        finally:
+            await anyio.to_thread.run_sync(stop, data_dir)
+
+
+def _shown(answer: Any) -> Any:
+    if isinstance(answer, dict):
+        return {name: _shown(value) for name, value in answer.items() if name in _SHOWN and value not in (None, [])}
+    return [_shown(value) for value in answer] if isinstance(answer, list) else answer
+
+
+def _folded(answer: Any) -> JSON:
+    rendered = JSON.from_data(answer)
+    rendered.text.no_wrap = False  # else what a memory says is cut at the edge of the terminal
+    return rendered
+
+
+def _text(answer: CallToolResult) -> str:
+    return escape(" ".join(part.text for part in answer.content if isinstance(part, TextContent)))
+
+
+def _expect(holds: bool, promise: str) -> None:
+    if not holds:
+        raise RuntimeError(f"The demo did not see what memhub promises: {promise}.")

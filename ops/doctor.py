@@ -1,0 +1,158 @@
+"""`memhub doctor`: what is wrong with this installation, and the command that mends it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass
+
+import anyio.to_thread
+import asyncpg
+from rich.console import Console
+from rich.table import Table
+
+from shared import checker, migrations, requirements, statements
+from shared.database import translated
+from shared.errors import MemhubError
+from shared.opening import attach
+from shared.settings import Settings
+
+DISK_FREE_BYTES_MIN = 500 * 2**20
+VIOLATIONS_SHOWN = 5
+
+_SQL = statements.load("doctor")
+_ROLES = _SQL["roles"]
+_NOTIFYING = _SQL["notifying"]
+_DURABILITY = _SQL["durability"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at; `mend` says what to do where it is not well."""
+
+    name: str
+    well: bool
+    detail: str
+    mend: str = ""
+
+
+async def examine(settings: Settings, *, as_json: bool) -> int:
+    """Prints what was found; 0 when all is well, else 1."""
+    findings = [finding async for finding in _findings(settings)]
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        _print(findings)
+    return 0 if all(finding.well for finding in findings) else 1
+
+
+async def _findings(settings: Settings) -> AsyncIterator[Finding]:
+    yield _mode(settings)
+    if settings.database_url is None:
+        yield _disk(settings)
+    try:
+        async with _connected(settings) as connection:
+            async for finding in _of_database(connection):
+                yield finding
+    except MemhubError as refused:
+        yield Finding("database", False, refused.message, refused.next)
+
+
+async def _of_database(connection: asyncpg.Connection) -> AsyncIterator[Finding]:
+    await requirements.check(connection)
+    version = ".".join(str(part) for part in connection.get_server_version()[:2])
+    yield Finding("database", True, f"PostgreSQL {version} answers")
+    try:
+        await migrations.verify(connection)
+    except MemhubError as refused:
+        yield Finding("schema", False, refused.message, refused.next)
+        return
+    yield Finding("schema", True, "at the schema of this program")
+    yield await _roles(connection)
+    yield await _notifying(connection)
+    yield await _durability(connection)
+    yield await _invariants(connection)
+
+
+def _mode(settings: Settings) -> Finding:
+    if settings.database_url is None:
+        return Finding("settings", True, f"embedded database under {settings.data_dir}")
+    return Finding("settings", True, "the database of MEMHUB_DATABASE_URL")
+
+
+def _disk(settings: Settings) -> Finding:
+    place = next(folder for folder in (settings.data_dir, *settings.data_dir.parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    detail = f"{free / 2**30:.1f} GiB free at {place}"
+    if free >= DISK_FREE_BYTES_MIN:
+        return Finding("disk", True, detail)
+    return Finding("disk", False, detail, "Free disk there, or move the data: set MEMHUB_DATA_DIR.")
+
+
+async def _roles(connection: asyncpg.Connection) -> Finding:
+    missing = [row["role"] for row in await connection.fetch(_ROLES) if not row["usable"]]
+    if not missing:
+        return Finding("roles", True, "servers act as memhub_server, which cannot rewrite history")
+    return Finding(
+        "roles",
+        False,
+        f"the connecting role cannot act as {', '.join(missing)}",
+        "As an administrator: " + "; ".join(f"GRANT {role} TO the connecting role" for role in missing) + ".",
+    )
+
+
+async def _notifying(connection: asyncpg.Connection) -> Finding:
+    if not await connection.fetchval(_NOTIFYING):
+        return Finding("outbox", True, "writes do not notify inside their transaction")
+    return Finding(
+        "outbox",
+        False,
+        "procrastinate notifies inside every write, which serialises all commits",
+        "ALTER TABLE procrastinate_jobs DISABLE TRIGGER procrastinate_jobs_notify_queue_job_inserted_v1;",
+    )
+
+
+async def _durability(connection: asyncpg.Connection) -> Finding:
+    loose = [row["name"] for row in await connection.fetch(_DURABILITY)]
+    if not loose:
+        return Finding("durability", True, "a commit survives a crash")
+    return Finding(
+        "durability", False, f"switched off: {', '.join(loose)}", "Switch them on in postgresql.conf and reload."
+    )
+
+
+async def _invariants(connection: asyncpg.Connection) -> Finding:
+    violations = await checker.check(connection)
+    if not violations:
+        return Finding("invariants", True, "all hold")
+    told = "; ".join(f"{violation.name}: {violation.detail}" for violation in violations[:VIOLATIONS_SHOWN])
+    return Finding(
+        "invariants",
+        False,
+        f"{len(violations)} violations, first: {told}",
+        "Someone wrote past the schema: restore a backup from before that, and report it.",
+    )
+
+
+@asynccontextmanager
+async def _connected(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
+    with ExitStack() as lease:
+        dsn = settings.database_url or await anyio.to_thread.run_sync(attach, settings, lease)
+        with translated("read"):
+            connection = await asyncpg.connect(dsn, timeout=settings.connect_timeout_s)
+            try:
+                yield connection
+            finally:
+                await connection.close()
+
+
+def _print(findings: list[Finding]) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for finding in findings:
+        mark = "[green]ok[/]" if finding.well else "[red]wrong[/]"
+        table.add_row(mark, finding.name, finding.detail)
+        if finding.mend:
+            table.add_row("", "", f"[bold]{finding.mend}[/]")
+    Console().print(table)

@@ -1,0 +1,95 @@
+"""The seam between the tools and the services: what a tool needs of an opened database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, Protocol
+from uuid import UUID
+
+from shared.domain import Author, Memory, ProjectScope
+from shared.memories.requests import Remember, Revise
+from shared.retrieval.requests import Search
+
+AliasKind = Literal["git_remote", "workspace_path"]
+Aliases = Mapping[AliasKind, str]
+Work = Literal["read", "write"]
+
+
+class Used(Protocol):
+    @property
+    def outcome(self) -> Literal["resolved", "created"]: ...
+
+    @property
+    def project(self) -> ProjectScope: ...
+
+
+class Listed(Protocol):
+    @property
+    def project(self) -> ProjectScope: ...
+
+
+class Projects(Protocol):
+    async def use(
+        self,
+        connection: Any,
+        tenant: str,
+        author: Author,
+        *,
+        project: UUID | str | None,
+        aliases: Aliases,
+        create: bool,
+        display_name: str | None,
+    ) -> Used: ...
+
+    async def resolve(self, connection: Any, tenant: str, project: UUID | str) -> ProjectScope: ...
+
+    async def resolve_alias(self, connection: Any, tenant: str, aliases: Aliases) -> ProjectScope: ...
+
+    async def listed(self, connection: Any, tenant: str) -> Sequence[Listed]: ...
+
+    async def owning(self, connection: Any, tenant: str, memory_id: UUID) -> ProjectScope:
+        """The project of a memory; MemoryNotFound where this tenant has no such memory."""
+        ...
+
+
+class Memories(Protocol):
+    """The services. Each commits; what `object` stands for has the fields of the tool's result model."""
+
+    async def remember(self, connection: Any, scope: ProjectScope, author: Author, request: Remember) -> object: ...
+
+    async def revise(self, connection: Any, scope: ProjectScope, author: Author, request: Revise) -> object: ...
+
+    async def forget(
+        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+    ) -> object: ...
+
+    async def restore(
+        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+    ) -> object: ...
+
+    async def search(self, connection: Any, scope: ProjectScope, author: Author, request: Search) -> object: ...
+
+    async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> object: ...
+
+    async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory: ...
+
+
+class Backend(Protocol):
+    """An opened database with the services that run on it."""
+
+    @property
+    def projects(self) -> Projects: ...
+
+    @property
+    def memories(self) -> Memories: ...
+
+    def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
+        """A connection in no transaction; what the driver raises inside leaves as a MemhubError."""
+        ...
+
+    async def screen(self, content: str) -> str | None:
+        """The name of the detector that takes the content for a credential."""
+        ...
+
+    async def aclose(self) -> None: ...

@@ -1,0 +1,74 @@
+"""One tool call on its way down: who calls, on which backend, and how it may touch the database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import anyio
+
+from server.backend import Aliases, Backend
+from shared.domain import Author, ProjectScope
+from shared.errors import SensitiveContent, UnknownOutcome
+
+WRITE_S_MAX = 60.0
+"""Above every timeout of the database, so that it only ends a write whose connection hangs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """`project` and `aliases` stand in where a call names no project."""
+
+    tenant: str
+    author: Author
+    project: UUID | str | None
+    aliases: Aliases
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    backend: Backend
+    caller: Caller
+    project: str | None = field(default=None, init=False)
+    """The slug that the call resolved to, for its log line."""
+
+    async def scope(self, connection: Any, named: UUID | str | None) -> ProjectScope:
+        tenant, projects = self.caller.tenant, self.backend.projects
+        project = named or self.caller.project
+        if project is None:
+            scope = await projects.resolve_alias(connection, tenant, self.caller.aliases)
+        else:
+            scope = await projects.resolve(connection, tenant, project)
+        self.project = scope.slug
+        return scope
+
+    async def screened(self, content: str, *, acknowledged: bool) -> str | None:
+        """The detector that was overridden, None where there was nothing to override."""
+        detector = await self.backend.screen(content)
+        if detector is not None and not acknowledged:
+            raise SensitiveContent(
+                detector,
+                f"content: this looks like a credential ({detector}); nothing was stored.",
+                next="Store where it is kept instead. Only if it is none: acknowledge_sensitive=true.",
+            )
+        return detector
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Any]:
+        async with self.backend.connection("read") as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[Any]:
+        """A connection whose use a cancelled request, a closed session or an ending server does not tear."""
+        with anyio.move_on_after(WRITE_S_MAX, shield=True) as deadline:
+            async with self.backend.connection("write") as connection:
+                yield connection
+        if deadline.cancelled_caught:
+            raise UnknownOutcome(
+                f"The write did not end within {WRITE_S_MAX:.0f} s; whether it took place is not known.",
+                next="Repeat it with the same client_request_id, or re-read before you write again.",
+            )

@@ -1,0 +1,22 @@
+"""Opens the database and binds the services to it; what they import is not imported before that."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Awaitable, Callable
+
+import anyio.to_thread
+
+from server.backend import Backend
+from shared.settings import Settings
+
+
+def of(settings: Settings) -> Callable[[], Awaitable[Backend]]:
+    """One attempt to open the database of these settings, to be called as often as needed."""
+
+    async def attempt() -> Backend:
+        postgres = await anyio.to_thread.run_sync(importlib.import_module, "server.postgres")
+        backend: Backend = await postgres.open_backend(settings)
+        return backend
+
+    return attempt

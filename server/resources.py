@@ -1,0 +1,118 @@
+"""The resources of memhub: the tenant's projects, a memory that holds now, and a memory's history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import mcp_types
+import orjson
+from pydantic import BaseModel
+
+from server.call import Call
+from server.tools.memory_history import MemoryHistoryResult
+from server.tools.views import View, WholeMemoryView
+from shared.domain import ProjectScope, Status
+from shared.errors import InvalidArgument, MemoryNotFound
+
+MIME_TYPE = "application/json"
+_URI_CHARACTERS_MAX = 512
+_MEMORY = re.compile(
+    r"memory://memories/(?P<memory_id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?P<history>/history)?"
+)
+
+RESOURCES = (
+    mcp_types.Resource(
+        uri="memory://projects",
+        name="projects",
+        description="The projects of this tenant: id, slug and display name.",
+        mime_type=MIME_TYPE,
+    ),
+)
+TEMPLATES = (
+    mcp_types.ResourceTemplate(
+        uri_template="memory://memories/{id}",
+        name="memory",
+        description="One memory that holds now, whole.",
+        mime_type=MIME_TYPE,
+    ),
+    mcp_types.ResourceTemplate(
+        uri_template="memory://memories/{id}/history",
+        name="memory_history",
+        description="All that ever held for one memory, retired ones too.",
+        mime_type=MIME_TYPE,
+    ),
+)
+
+
+class ProjectView(View):
+    project_id: UUID
+    slug: str
+    display_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A resource found by its URI; `name` is what a log line may say of it."""
+
+    name: str
+    read: Callable[[Call], Awaitable[str]]
+
+
+def find(uri: str) -> Reading:
+    """The resource that a URI names. Raises InvalidArgument where it names none."""
+    if uri == "memory://projects":
+        return Reading("projects", _projects)
+    named = _MEMORY.fullmatch(uri[:_URI_CHARACTERS_MAX])
+    if named is None:
+        raise InvalidArgument(
+            "uri",
+            "no such resource",
+            next="Read memory://projects, memory://memories/{id} or memory://memories/{id}/history.",
+        )
+    memory_id = UUID(named["memory_id"])
+    if named["history"]:
+        return Reading("memory_history", lambda call: _history(call, memory_id))
+    return Reading("memory", lambda call: _memory(call, memory_id))
+
+
+async def _projects(call: Call) -> str:
+    async with call.reading() as connection:
+        projects = await call.backend.projects.listed(connection, call.caller.tenant)
+    return _json({"projects": [_plain(ProjectView.model_validate(listed.project)) for listed in projects]})
+
+
+async def _memory(call: Call, memory_id: UUID) -> str:
+    async with call.reading() as connection:
+        scope = await _owning(call, connection, memory_id)
+        memory = await call.backend.memories.read(connection, scope, call.caller.author, memory_id)
+    if memory.status is not Status.ACTIVE or memory.expired:
+        raise MemoryNotFound(
+            f"memory_id: {memory_id} does not hold any more.",
+            next=f"Read memory://memories/{memory_id}/history for what became of it.",
+        )
+    return _json(_plain(WholeMemoryView.model_validate(memory)))
+
+
+async def _history(call: Call, memory_id: UUID) -> str:
+    async with call.reading() as connection:
+        scope = await _owning(call, connection, memory_id)
+        history = await call.backend.memories.history(connection, scope, call.caller.author, memory_id)
+    return _json(_plain(MemoryHistoryResult.model_validate(history)))
+
+
+async def _owning(call: Call, connection: Any, memory_id: UUID) -> ProjectScope:
+    scope = await call.backend.projects.owning(connection, call.caller.tenant, memory_id)
+    call.project = scope.slug
+    return scope
+
+
+def _plain(view: BaseModel) -> dict[str, Any]:
+    return view.model_dump(mode="json", exclude_none=True)
+
+
+def _json(value: dict[str, Any]) -> str:
+    return orjson.dumps(value).decode()

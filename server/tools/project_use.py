@@ -1,0 +1,75 @@
+"""The tool project_use: finds the project of a workspace, and makes it on request."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from server.arguments import Arguments, Checked, boolean, flag, string
+from server.backend import Aliases
+from server.call import Call
+from server.tools.parts import Project
+from server.tools.tool import Tool, writes
+from server.tools.views import View
+from shared import limits
+
+DESCRIPTION = """\
+Find, or make, the project whose memory this work belongs to. Needed once, after PROJECT_REQUIRED or \
+PROJECT_NOT_FOUND; else the workspace decides.
+Give what you know of project, git_remote and workspace_path; all must point at one project. create=true \
+makes it if none matches and ties remote and folder to it, so that all clients there find it. One per \
+repository, not per task, branch or conversation.
+Example: {"create": true, "git_remote": "git@github.com:acme/billing-api.git"}"""
+
+
+class ProjectUseArguments(Arguments):
+    project: Project = None
+    git_remote: Annotated[str | None, Checked(limits.git_remote, string("URL"))] = None
+    workspace_path: Annotated[str | None, Checked(limits.workspace_path, string("Absolute path of its root"))] = None
+    create: Annotated[bool, Checked(flag("create"), boolean())] = False
+    display_name: Annotated[str | None, Checked(limits.display_name, string("Max 200 bytes"))] = None
+
+
+class ProjectUseResult(View):
+    outcome: Literal["resolved", "created"]
+    project_id: UUID
+    slug: str
+    display_name: str | None = None
+
+
+async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
+    async with call.writing() as connection:
+        used = await call.backend.projects.use(
+            connection,
+            call.caller.tenant,
+            call.caller.author,
+            project=arguments.project,
+            aliases=_aliases(arguments),
+            create=arguments.create,
+            display_name=arguments.display_name,
+        )
+    call.project = used.project.slug
+    return ProjectUseResult(
+        outcome=used.outcome,
+        project_id=used.project.project_id,
+        slug=used.project.slug,
+        display_name=used.project.display_name,
+    )
+
+
+def _aliases(arguments: ProjectUseArguments) -> Aliases:
+    given: Aliases = {
+        "git_remote": arguments.git_remote or "",
+        "workspace_path": arguments.workspace_path or "",
+    }
+    return {kind: value for kind, value in given.items() if value}
+
+
+TOOL = Tool(
+    name="project_use",
+    description=DESCRIPTION,
+    arguments=ProjectUseArguments,
+    result=ProjectUseResult,
+    hints=writes(destructive=False, idempotent=True),
+    run=run,
+)

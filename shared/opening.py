@@ -1,0 +1,52 @@
+"""Opening the database of the settings: the one at a URL as it is, the embedded one started and migrated."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+
+import anyio.to_thread
+import asyncpg
+
+from shared import migrations
+from shared.database import Database, translated
+from shared.settings import Settings
+
+
+@asynccontextmanager
+async def opened(settings: Settings, *, application: str) -> AsyncIterator[Database]:
+    """The database, checked to be at this program's schema; its pools are closed at the end of the block.
+
+    An embedded one is not stopped for idleness inside the block. Raises BackendUnavailable, ConfigurationError and
+    SchemaMismatch.
+    """
+    with ExitStack() as lease:
+        dsn = settings.database_url
+        if dsn is None:
+            dsn = await anyio.to_thread.run_sync(attach, settings, lease)
+        await prepare(dsn, own=settings.database_url is None)
+        database = await Database.open(dsn, settings, application=application)
+        try:
+            yield database
+        finally:
+            await database.aclose()
+
+
+async def prepare(dsn: str, *, own: bool) -> None:
+    """Migrates a database that is our own, verifies any other."""
+    with translated("read"):
+        connection = await asyncpg.connect(dsn, timeout=10)
+        try:
+            if own:
+                await migrations.migrate(connection)
+            else:
+                await migrations.verify(connection)
+        finally:
+            await connection.close()
+
+
+def attach(settings: Settings, lease: ExitStack) -> str:
+    """The DSN of the embedded database, running and kept running as long as `lease` is open; blocks."""
+    from shared.embedded import attach  # noqa: PLC0415 - only who embeds pays for its import
+
+    return lease.enter_context(attach(settings.data_dir)).dsn

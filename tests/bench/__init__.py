@@ -1,0 +1,1 @@
+"""Benchmarks: ratios within one run, printed beside their aims; they fail on nothing."""

@@ -1,0 +1,142 @@
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from shared.errors import ConfigurationError
+from shared.settings import Settings
+from workers.embedding import bedrock, providers
+from workers.embedding.bedrock import BedrockEmbedder
+from workers.embedding.embedder import Purpose
+from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable
+from workers.embedding.serving import Endpoint, Place
+
+Serve = Callable[[ASGIApp, Place], AbstractAsyncContextManager[Endpoint]]
+
+Made = Callable[..., BedrockEmbedder]
+
+TITAN = "amazon.titan-embed-text-v2:0"
+COHERE = "cohere.embed-multilingual-v3"
+
+
+@dataclass
+class Runtime:
+    """A stand-in for the Bedrock runtime's HTTP interface."""
+
+    status: int = 200
+    requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def app(self) -> ASGIApp:
+        return Starlette(routes=[Route("/model/{model:path}/invoke", self.invoke, methods=["POST"])])
+
+    async def invoke(self, request: Request) -> Response:
+        body = json.loads(await request.body())
+        self.requests.append((request.path_params["model"], body))
+        if self.status != 200:
+            return JSONResponse({"message": "as told"}, status_code=self.status)
+        if "inputText" in body:
+            return JSONResponse({"embedding": [3.0, 4.0] + [0.0] * (body["dimensions"] - 2)})
+        return JSONResponse(
+            {"embeddings": [[float(n + 1)] + [0.0] * 1023 for n in range(len(body["texts"]))]}
+        )
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("boto3", reason="the extra `bedrock` is not installed")
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIA" + "X" * 16)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+
+
+@pytest.fixture
+def made(aws: None) -> Iterator[Made]:
+    opened: list[BedrockEmbedder] = []
+
+    def making(endpoint: Endpoint, *, name: str, dimension: int | None = None) -> BedrockEmbedder:
+        url = f"http://127.0.0.1:{endpoint.port}"
+        opened.append(BedrockEmbedder(name=name, dimension=dimension, endpoint_url=url, timeout_s=5))
+        return opened[-1]
+
+    yield making
+    for embedder in opened:
+        embedder.close()
+
+
+async def test_titan_embeds_one_text_a_call_in_the_dimension_that_is_set(serve: Serve, made: Made) -> None:
+    runtime = Runtime()
+    async with serve(runtime.app(), Place(host="127.0.0.1")) as endpoint:
+        embedder = made(endpoint, name=TITAN, dimension=256)
+        vectors = await asyncio.to_thread(embedder.embed, ["one", "two"], purpose=Purpose.DOCUMENT)
+    assert vectors.shape == (2, 256)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1)
+    assert runtime.requests == [
+        (TITAN, {"inputText": text, "dimensions": 256, "normalize": True}) for text in ("one", "two")
+    ]
+
+
+async def test_cohere_is_told_whether_it_reads_a_query(serve: Serve, made: Made) -> None:
+    runtime = Runtime()
+    async with serve(runtime.app(), Place(host="127.0.0.1")) as endpoint:
+        embedder = made(endpoint, name=COHERE)
+        for purpose in Purpose:
+            vectors = await asyncio.to_thread(embedder.embed, ["one", "two"], purpose=purpose)
+            assert vectors.shape == (2, 1024)
+    assert [body["input_type"] for _, body in runtime.requests] == ["search_document", "search_query"]
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(400, EmbeddingRefused), (403, EmbeddingRefused), (503, EmbeddingUnavailable)]
+)
+async def test_what_bedrock_answers_is_translated(
+    serve: Serve, made: Made, status: int, error: type[Exception]
+) -> None:
+    runtime = Runtime(status=status)
+    async with serve(runtime.app(), Place(host="127.0.0.1")) as endpoint:
+        embedder = made(endpoint, name=COHERE)
+        with pytest.raises(error):
+            await asyncio.to_thread(embedder.embed, ["one"], purpose=Purpose.DOCUMENT)
+    assert len(runtime.requests) == (bedrock.ATTEMPTS_MAX if status == 503 else 1)
+
+
+@pytest.mark.usefixtures("aws")
+async def test_a_refusal_at_the_start_is_a_bad_setting(serve: Serve) -> None:
+    async with serve(Runtime(status=403).app(), Place(host="127.0.0.1")) as endpoint:
+        url: Any = f"http://127.0.0.1:{endpoint.port}"
+        settings = Settings(embedding_provider="bedrock", embedding_model=COHERE, embedding_base_url=url)
+        with pytest.raises(ConfigurationError):
+            await asyncio.to_thread(providers.load, settings)
+
+
+def bare(name: str, dimension: int | None) -> BedrockEmbedder:
+    return BedrockEmbedder(name=name, dimension=dimension, endpoint_url=None, timeout_s=5)
+
+
+def test_a_dimension_that_the_model_lacks_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="MEMHUB_EMBEDDING_DIM: 300"):
+        bare(TITAN, 300)
+
+
+def test_a_model_of_another_family_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="MEMHUB_EMBEDDING_MODEL"):
+        bare("anthropic.claude", None)
+
+
+def test_without_boto3_the_extra_is_named() -> None:
+    if find_spec("boto3") is not None:
+        pytest.skip("boto3 is installed")
+    with pytest.raises(ConfigurationError, match="boto3") as refused:
+        bare(TITAN, None)
+    assert "memhub[bedrock]" in refused.value.next

@@ -1,0 +1,201 @@
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from shared.errors import ConfigurationError
+from shared.settings import Settings
+from workers.embedding import providers
+from workers.embedding.embedder import Embedder, Purpose
+from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable
+from workers.embedding.inference import Inference
+from workers.embedding.openai_compatible import ATTEMPTS_MAX
+from workers.embedding.serving import Endpoint, Place
+
+Serve = Callable[[ASGIApp, Place], AbstractAsyncContextManager[Endpoint]]
+
+Load = Callable[[Settings], Awaitable[Embedder]]
+
+LOOPBACK = Place(host="127.0.0.1")
+
+
+@dataclass
+class Provider:
+    """A stand-in for a provider's server: answers each input with a vector, or what it is told first."""
+
+    dimension: int = 3
+    refusals: list[int] = field(default_factory=list)
+    answer: Callable[[list[str]], Any] | None = None
+    requests: list[tuple[str | None, dict[str, Any]]] = field(default_factory=list)
+
+    def app(self) -> ASGIApp:
+        return Starlette(routes=[Route("/v1/embeddings", self.embeddings, methods=["POST"])])
+
+    async def embeddings(self, request: Request) -> Response:
+        body = json.loads(await request.body())
+        self.requests.append((request.headers.get("authorization"), body))
+        if self.refusals:
+            return JSONResponse({"error": {"message": "as told"}}, status_code=self.refusals.pop(0))
+        data = self.answer(body["input"]) if self.answer else self.vectors(body["input"])
+        return JSONResponse({"model": body["model"], "data": data})
+
+    def vectors(self, texts: list[str]) -> list[dict[str, Any]]:
+        return [
+            {"index": index, "embedding": [len(text), *[0] * (self.dimension - 1)]}
+            for index, text in reversed(list(enumerate(texts)))
+        ]
+
+
+def openai_settings(endpoint: Endpoint, **more: Any) -> Settings:
+    return Settings(
+        embedding_provider="openai",
+        embedding_base_url=f"http://127.0.0.1:{endpoint.port}/v1",  # type: ignore[arg-type]
+        **{"embedding_model": "tiny", **more},
+    )
+
+
+@pytest.fixture
+def load() -> Iterator[Load]:
+    opened: list[Embedder] = []
+
+    async def loading(settings: Settings) -> Embedder:
+        embedder = await asyncio.to_thread(providers.load, settings)
+        assert embedder is not None
+        opened.append(embedder)
+        return embedder
+
+    yield loading
+    for embedder in opened:
+        embedder.close()
+
+
+async def embed(embedder: Embedder, *texts: str) -> np.ndarray[Any, Any]:
+    return await asyncio.to_thread(embedder.embed, texts, purpose=Purpose.DOCUMENT)
+
+
+async def test_our_own_endpoint_is_a_provider(
+    app: ASGIApp, embedder: Embedder, serve: Serve, load: Load
+) -> None:
+    async with serve(app, LOOPBACK) as endpoint:
+        remote = await load(openai_settings(endpoint, embedding_model=embedder.name))
+        vectors = await embed(remote, "which database?", "the dark theme")
+    local = embedder.embed(["which database?", "the dark theme"], purpose=Purpose.DOCUMENT)
+    assert (remote.name, remote.dimension) == (embedder.name, 384)
+    assert np.sum(vectors * local, axis=1) == pytest.approx(1, abs=1e-3)
+
+
+async def test_vectors_come_in_the_order_of_the_texts_at_unit_length(serve: Serve, load: Load) -> None:
+    provider = Provider(answer=lambda texts: [
+        {"index": index, "embedding": [1.0, float(text)]} for index, text in reversed(list(enumerate(texts)))
+    ] if texts != ["dimension"] else [{"index": 0, "embedding": [1.0, 0.0]}])  # fmt: skip
+    async with serve(provider.app(), LOOPBACK) as endpoint:
+        vectors = await embed(await load(openai_settings(endpoint)), "0", "1")
+    assert vectors == pytest.approx(np.array([[1, 0], [2**-0.5, 2**-0.5]]))
+
+
+async def test_a_long_list_goes_in_bounded_batches(serve: Serve, load: Load) -> None:
+    provider = Provider()
+    async with serve(provider.app(), LOOPBACK) as endpoint:
+        inference = Inference(await load(openai_settings(endpoint)))
+        vectors = await inference.embed(["text"] * 150, purpose=Purpose.DOCUMENT)
+        await inference.close()
+    assert vectors.shape == (150, 3)
+    assert [len(body["input"]) for _, body in provider.requests[1:]] == [64, 64, 22]
+
+
+async def test_the_key_goes_as_a_bearer(serve: Serve, load: Load) -> None:
+    provider = Provider()
+    async with serve(provider.app(), LOOPBACK) as endpoint:
+        await load(openai_settings(endpoint, embedding_api_key="the-key"))
+    assert provider.requests[0][0] == "Bearer the-key"
+
+
+async def test_a_busy_provider_is_asked_again(serve: Serve, load: Load) -> None:
+    provider = Provider()
+    async with serve(provider.app(), LOOPBACK) as endpoint:
+        embedder = await load(openai_settings(endpoint))
+        provider.refusals = [429, 503]
+        assert (await embed(embedder, "text")).shape == (1, 3)
+    assert len(provider.requests) == 4
+
+
+async def test_a_provider_that_stays_busy_is_given_up(serve: Serve, load: Load) -> None:
+    provider = Provider()
+    async with serve(provider.app(), LOOPBACK) as endpoint:
+        embedder = await load(openai_settings(endpoint))
+        provider.refusals = [503] * 10
+        with pytest.raises(EmbeddingUnavailable, match="503"):
+            await embed(embedder, "text")
+    assert len(provider.requests) == 1 + ATTEMPTS_MAX
+
+
+async def test_a_refusal_is_not_repeated_and_tells_the_providers_words(serve: Serve, load: Load) -> None:
+    provider = Provider()
+    async with serve(provider.app(), LOOPBACK) as endpoint:
+        embedder = await load(openai_settings(endpoint))
+        provider.refusals = [401]
+        with pytest.raises(EmbeddingRefused, match="401: as told"):
+            await embed(embedder, "text")
+    assert len(provider.requests) == 2
+
+
+@pytest.mark.parametrize("status", [400, 401, 404])
+async def test_a_refusal_at_the_start_is_a_bad_setting(serve: Serve, load: Load, status: int) -> None:
+    async with serve(Provider(refusals=[status]).app(), LOOPBACK) as endpoint:
+        with pytest.raises(ConfigurationError, match=str(status)):
+            await load(openai_settings(endpoint))
+
+
+async def test_another_dimension_than_set_is_refused_at_the_start(serve: Serve, load: Load) -> None:
+    async with serve(Provider(dimension=3).app(), LOOPBACK) as endpoint:
+        with pytest.raises(ConfigurationError, match="MEMHUB_EMBEDDING_DIM: 4"):
+            await load(openai_settings(endpoint, embedding_dim=4))
+
+
+async def test_a_model_that_changes_its_dimension_is_refused(serve: Serve, load: Load) -> None:
+    provider = Provider(dimension=3)
+    async with serve(provider.app(), LOOPBACK) as endpoint:
+        embedder = await load(openai_settings(endpoint))
+        provider.dimension = 4
+        with pytest.raises(EmbeddingRefused, match="of 3 expected"):
+            await embed(embedder, "text")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda texts: [],
+        lambda texts: [{"index": 0}],
+        lambda texts: [{"index": 0, "embedding": "AAAA"}],
+        lambda texts: [{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": [1, 2, 3]}],
+        lambda texts: None,
+        lambda texts: [{"index": 0, "embedding": 3}],
+    ],
+)
+async def test_an_answer_that_is_no_list_of_vectors_is_refused(
+    serve: Serve, load: Load, answer: Callable[[list[str]], Any]
+) -> None:
+    provider = Provider()
+    async with serve(provider.app(), LOOPBACK) as endpoint:
+        embedder = await load(openai_settings(endpoint))
+        provider.answer = answer
+        with pytest.raises(EmbeddingRefused):
+            await embed(embedder, "text")
+
+
+def test_without_a_base_url_or_a_model_the_setting_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="MEMHUB_EMBEDDING_BASE_URL"):
+        providers.load(Settings(embedding_provider="openai", embedding_model="tiny"))
+    url: Any = "http://127.0.0.1:9"
+    with pytest.raises(ConfigurationError, match="MEMHUB_EMBEDDING_MODEL"):
+        providers.load(Settings(embedding_provider="openai", embedding_base_url=url))

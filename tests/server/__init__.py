@@ -1,0 +1,1 @@
+"""The MCP layer, over an in-memory backend that lives only here."""

@@ -1,0 +1,223 @@
+"""A backend in memory: enough of the services to see what the tools hand down and show of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID, uuid5
+
+from server.backend import Aliases, Work
+from shared.domain import Author, AuthorKind, Memory, ProjectScope, Status
+from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
+from shared.memories.requests import Remember, Revise
+from shared.retrieval.requests import Search
+
+NAMESPACE = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+NOW = datetime(2026, 7, 1, tzinfo=UTC)
+
+
+def project_id(slug: str) -> UUID:
+    return uuid5(NAMESPACE, slug)
+
+
+@dataclass
+class InMemory:
+    """Both kinds of services in one; `asked` records every request in order."""
+
+    slugs: dict[str, ProjectScope] = field(default_factory=dict)
+    held: dict[UUID, Memory] = field(default_factory=dict)
+    asked: list[Any] = field(default_factory=list)
+    authors: list[Author] = field(default_factory=list)
+    opened: int = 0
+
+    @property
+    def projects(self) -> InMemory:
+        return self
+
+    @property
+    def memories(self) -> InMemory:
+        return self
+
+    @asynccontextmanager
+    async def connection(self, work: Work) -> AsyncIterator[Any]:
+        self.opened += 1
+        yield self
+
+    async def screen(self, content: str) -> str | None:
+        return "Private Key" if "PRIVATE KEY" in content else None
+
+    async def aclose(self) -> None:
+        self.opened = 0
+
+    async def use(
+        self,
+        connection: Any,
+        tenant: str,
+        author: Author,
+        *,
+        project: UUID | str | None,
+        aliases: Aliases,
+        create: bool,
+        display_name: str | None,
+    ) -> Any:
+        self.asked.append((tenant, project, dict(aliases), create, display_name))
+        slug = str(project)
+        if slug not in self.slugs and not create:
+            raise ProjectNotFound(f"project: there is no project {slug}.", next="Make it.")
+        outcome = "resolved" if slug in self.slugs else "created"
+        scope = self.slugs.setdefault(
+            slug,
+            ProjectScope(tenant=tenant, project_id=project_id(slug), slug=slug, display_name=display_name),
+        )
+        return SimpleNamespace(outcome=outcome, project=scope)
+
+    async def resolve(self, connection: Any, tenant: str, project: UUID | str) -> ProjectScope:
+        for scope in self.slugs.values():
+            if scope.tenant == tenant and project in (scope.slug, scope.project_id):
+                return scope
+        raise ProjectNotFound(f"project: there is no project {project}.", next="Make it.")
+
+    async def resolve_alias(self, connection: Any, tenant: str, aliases: Aliases) -> ProjectScope:
+        raise ProjectRequired("project: none was named.", next="Give project.")
+
+    async def listed(self, connection: Any, tenant: str) -> list[Any]:
+        return [SimpleNamespace(project=scope) for scope in self.slugs.values() if scope.tenant == tenant]
+
+    async def owning(self, connection: Any, tenant: str, memory_id: UUID) -> ProjectScope:
+        if memory_id not in self.held:
+            raise MemoryNotFound(f"memory_id: no memory {memory_id}.", next="Search.")
+        return next(iter(self.slugs.values()))
+
+    async def remember(self, connection: Any, scope: ProjectScope, author: Author, request: Remember) -> Any:
+        self._note(author, request)
+        memory = Memory(
+            memory_id=uuid5(scope.project_id, request.content),
+            revision=1,
+            status=Status.ACTIVE,
+            type=request.type,
+            scope=request.scope,
+            content=request.content,
+            category=request.category,
+            tags=request.tags,
+            importance=request.importance,
+            expires_at=request.expires_at,
+            expired=False,
+            author_client=author.client,
+            author_kind=request.author_kind,
+            source=request.source,
+            created_at=NOW,
+            updated_at=NOW,
+        )
+        self.held[memory.memory_id] = memory
+        return SimpleNamespace(
+            outcome="created",
+            memory=memory,
+            superseded=request.supersedes,
+            attestations=1,
+            similar=(),
+            embedding="pending",
+            differs=(),
+            obstacles=(),
+        )
+
+    async def revise(self, connection: Any, scope: ProjectScope, author: Author, request: Revise) -> Any:
+        self._note(author, request)
+        memory = await self.read(connection, scope, author, request.memory_id)
+        if memory.revision != request.expected_revision:
+            return SimpleNamespace(outcome="conflict", memory=memory, previous_revision=None)
+        revised = replace(memory, content=request.content, revision=memory.revision + 1)
+        self.held[memory.memory_id] = revised
+        return SimpleNamespace(outcome="revised", memory=revised, previous_revision=memory.revision)
+
+    async def forget(
+        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+    ) -> Any:
+        self._note(author, ("forget", memory_id, reason))
+        memory = await self.read(connection, scope, author, memory_id)
+        self.held[memory_id] = replace(memory, status=Status.DELETED)
+        return SimpleNamespace(outcome="forgotten", memory=self.held[memory_id])
+
+    async def restore(
+        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+    ) -> Any:
+        self._note(author, ("restore", memory_id, reason))
+        memory = await self.read(connection, scope, author, memory_id)
+        self.held[memory_id] = replace(memory, status=Status.ACTIVE, revision=memory.revision + 1)
+        return SimpleNamespace(outcome="restored", memory=self.held[memory_id])
+
+    async def search(self, connection: Any, scope: ProjectScope, author: Author, request: Search) -> Any:
+        self._note(author, request)
+        found = [memory for memory in self.held.values() if memory.status is Status.ACTIVE]
+        hits = [
+            SimpleNamespace(
+                **{
+                    name: getattr(memory, name)
+                    for name in ("memory_id", "revision", "type", "content", "tags", "author_client")
+                },
+                created_at=memory.created_at,
+                updated_at=memory.updated_at,
+                truncated=False,
+                score=1.0,
+                why={"lexical": 1.0},
+            )
+            for memory in found[: request.limit]
+        ]
+        return SimpleNamespace(
+            results=tuple(hits),
+            confidence="high" if hits else "low",
+            guidance="These answer." if hits else "No memory answers this.",
+            semantic_coverage=0.0,
+            degraded="lexical only",
+            next_cursor=None,
+        )
+
+    async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Any:
+        memory = await self.read(connection, scope, author, memory_id)
+        revision = SimpleNamespace(
+            revision=1,
+            origin="remember",
+            content=memory.content,
+            type=memory.type,
+            category=None,
+            tags=(),
+            importance=None,
+            expires_at=None,
+            author_client=memory.author_client,
+            author_kind=AuthorKind.AGENT,
+            source=None,
+            reason=None,
+            valid_from=NOW,
+            valid_to=None,
+            purged_at=None,
+        )
+        return SimpleNamespace(
+            memory_id=memory_id,
+            status=memory.status,
+            scope=memory.scope,
+            created_at=NOW,
+            retired_at=None,
+            retired_by=None,
+            supersedes=(),
+            superseded_by=None,
+            revisions=(revision,),
+            attestations=(),
+            events=(),
+        )
+
+    async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory:
+        if memory_id not in self.held:
+            raise MemoryNotFound(f"memory_id: no memory {memory_id}.", next="Search.")
+        return self.held[memory_id]
+
+    def _note(self, author: Author, request: object) -> None:
+        self.authors.append(author)
+        self.asked.append(request)
+
+
+def with_project(slug: str = "app", *, tenant: str = "local") -> InMemory:
+    scope = ProjectScope(tenant=tenant, project_id=project_id(slug), slug=slug, display_name=None)
+    return InMemory(slugs={slug: scope})

@@ -1,0 +1,99 @@
+"""The product's process on a real database."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.server.processes import INITIALIZE, PRODUCT, WAIT_S, Raw, running
+
+OLD, NEW = "Pagination uses offsets.", "Pagination uses cursors."
+
+
+@contextlib.contextmanager
+def session(folder: Path, database_url: str) -> Iterator[Raw]:
+    with running(folder, PRODUCT, MEMHUB_DATABASE_URL=database_url) as raw:
+        raw.send(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+        raw.answer("init")
+        yield raw
+
+
+def answered(raw: Raw, tool: str, **arguments: Any) -> dict[str, Any]:
+    request_id = f"{tool} {len(raw.lines)}"
+    raw.call(request_id, tool, **arguments)
+    structured: dict[str, Any] = raw.result(request_id)["structuredContent"]
+    return structured
+
+
+def test_a_decision_reversed_by_one_client_is_found_by_the_next_and_the_old_one_is_history(
+    tmp_path: Path, database_url: str
+) -> None:
+    with session(tmp_path, database_url) as first:
+        answered(first, "project_use", project="app", create=True)
+        old = answered(first, "memory_remember", content=OLD, type="DECISION")["memory"]["memory_id"]
+        new = answered(first, "memory_remember", content=NEW, type="DECISION", supersedes=[old])
+        assert (new["outcome"], new["superseded"]) == ("created", [old])
+    with session(tmp_path, database_url) as second:
+        for given in ({"query": "offsets"}, {"query": "pagination"}, {}):
+            found = answered(second, "memory_search", **given, limit=100)
+            assert old not in [hit["memory_id"] for hit in found["results"]]
+        assert [hit["content"] for hit in answered(second, "memory_search", query="pagination")["results"]] == [NEW]
+        history = answered(second, "memory_history", memory_id=old)
+        assert (history["status"], history["superseded_by"]) == ("SUPERSEDED", new["memory"]["memory_id"])
+        assert history["revisions"][0]["author_client"] == "raw-client"
+        refused = answered(second, "memory_remember", content="Late.", supersedes=[old])
+        assert refused["outcome"] == "refused"
+        assert refused["obstacles"][0]["superseded_by"] == new["memory"]["memory_id"]
+
+
+@pytest.mark.parametrize("end", ["stdin", "SIGTERM", "SIGKILL"])
+def test_a_write_in_flight_at_the_end_is_whole_or_absent_and_its_replay_tells_which(
+    tmp_path: Path, database_url: str, end: str
+) -> None:
+    """The write waits for a lock that the test holds while the server is told to end."""
+    request = {"content": OLD, "client_request_id": "the-one-request"}
+    with session(tmp_path, database_url) as raw, psycopg.connect(database_url) as holder:
+        answered(raw, "project_use", project="app", create=True)
+        holder.execute("LOCK TABLE memhub.memory_revisions IN EXCLUSIVE MODE")
+        raw.call("write", "memory_remember", **request)
+        _waits(holder)
+        match end:
+            case "stdin":
+                raw.close_stdin()
+            case "SIGTERM":
+                raw.process.terminate()
+            case _:
+                raw.process.kill()
+                raw.process.wait(WAIT_S)
+        if end == "SIGKILL":
+            _terminate_waiting(holder)
+        holder.rollback()
+        raw.ended()
+    with session(tmp_path, database_url) as raw:
+        stored = len(answered(raw, "memory_search", limit=100)["results"])
+        replay = answered(raw, "memory_remember", **request)
+        assert (stored, replay["outcome"]) == ((0, "created") if end == "SIGKILL" else (1, "idempotent_replay"))
+        assert len(answered(raw, "memory_search", limit=100)["results"]) == 1
+
+
+def _waits(holder: psycopg.Connection) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not _waiting(holder):
+        assert time.monotonic() < deadline, "the write never came to wait for the lock"
+
+
+def _waiting(holder: psycopg.Connection) -> list[int]:
+    rows = holder.execute(
+        "SELECT pid FROM pg_locks WHERE NOT granted AND relation = 'memhub.memory_revisions'::regclass"
+    )
+    return [row[0] for row in rows]
+
+
+def _terminate_waiting(holder: psycopg.Connection) -> None:
+    """What the backend does by itself when it next writes to the client that was killed."""
+    for pid in _waiting(holder):
+        holder.execute("SELECT pg_terminate_backend(%s)", [pid])

@@ -1,0 +1,85 @@
+import asyncio
+
+import pytest
+
+from server.gateway import Gateway
+from shared.errors import BackendUnavailable, SchemaMismatch
+from tests.server.memory import InMemory
+
+
+class Opening:
+    """An opener that fails as often as told, and can be held while it runs."""
+
+    def __init__(self, *failures: Exception, held: bool = False) -> None:
+        self.failures = list(failures)
+        self.attempts = 0
+        self.gate = asyncio.Event()
+        if not held:
+            self.gate.set()
+
+    async def __call__(self) -> InMemory:
+        self.attempts += 1
+        await self.gate.wait()
+        if self.failures:
+            raise self.failures.pop(0)
+        return InMemory()
+
+
+DOWN = BackendUnavailable("down", next="Wait.")
+
+
+async def test_calls_at_the_same_time_share_one_attempt() -> None:
+    opening = Opening(held=True)
+    gateway = Gateway(opener=opening)
+    calls = [asyncio.create_task(gateway.backend()) for _ in range(10)]
+    await asyncio.sleep(0)
+    opening.gate.set()
+    opened = await asyncio.gather(*calls)
+    assert opening.attempts == 1
+    assert all(backend is opened[0] for backend in opened)
+
+
+async def test_a_failed_attempt_is_told_and_the_next_call_tries_again() -> None:
+    gateway = Gateway(opener=Opening(DOWN))
+    with pytest.raises(BackendUnavailable, match="down"):
+        await gateway.backend()
+    assert isinstance(await gateway.backend(), InMemory)
+
+
+async def test_a_database_of_another_version_is_told_as_such_and_tried_again() -> None:
+    gateway = Gateway(opener=Opening(SchemaMismatch("behind", next="Migrate.")))
+    with pytest.raises(SchemaMismatch):
+        await gateway.backend()
+    assert isinstance(await gateway.backend(), InMemory)
+
+
+async def test_a_call_waits_no_longer_than_its_bound_for_an_attempt() -> None:
+    opening = Opening(held=True)
+    gateway = Gateway(opener=opening, open_wait_s=0.01)
+    with pytest.raises(BackendUnavailable, match="starting"):
+        await gateway.backend()
+    opening.gate.set()
+    await gateway.begin()
+    assert isinstance(await gateway.backend(), InMemory)
+    assert opening.attempts == 1
+
+
+async def test_a_cancelled_call_does_not_cancel_the_attempt() -> None:
+    opening = Opening(held=True)
+    gateway = Gateway(opener=opening)
+    attempt = gateway.begin()
+    call = asyncio.create_task(gateway.backend())
+    await asyncio.sleep(0)
+    call.cancel()
+    await asyncio.wait({call})
+    opening.gate.set()
+    await attempt
+    assert isinstance(await gateway.backend(), InMemory)
+
+
+async def test_closing_ends_an_attempt_under_way() -> None:
+    gateway = Gateway(opener=Opening(held=True))
+    attempt = gateway.begin()
+    await asyncio.sleep(0)
+    await gateway.aclose()
+    assert attempt.cancelled()

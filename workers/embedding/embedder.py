@@ -1,0 +1,65 @@
+"""What every embedding provider looks like to the rest of the fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors = npt.NDArray[np.float32]
+
+FLOOR_DEFAULT = 0.25
+
+
+class Purpose(StrEnum):
+    """Some models embed a question otherwise than the text that answers it."""
+
+    DOCUMENT = "document"
+    QUERY = "query"
+
+
+class Embedder(Protocol):
+    """One loaded model. `embed` blocks, and two threads may call it at once."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def window_tokens(self) -> int:
+        """How many tokens of one text the model reads well, its own special tokens included."""
+        ...
+
+    @property
+    def batch_texts_max(self) -> int:
+        """How many texts one call of `embed` takes."""
+        ...
+
+    def embed(self, texts: Sequence[str], *, purpose: Purpose) -> Vectors:
+        """Unit vectors, float32[len(texts), dimension], in the order of the texts.
+
+        Raises EmbeddingUnavailable, EmbeddingRefused.
+        """
+        ...
+
+    def token_starts(self, text: str) -> list[int]:
+        """The character at which each token of the text begins, ascending, none twice."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of connections, where there are any."""
+        ...
+
+
+def normalised(rows: npt.ArrayLike) -> Vectors:
+    """float32[n, dim] scaled to unit length; a row of zeros stays as it is."""
+    vectors = np.array(rows, dtype=np.float32)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    norms[norms == 0] = 1
+    vectors /= norms
+    return vectors
