@@ -1,4 +1,4 @@
-"""What the schema refuses on its own clock, told as the argument that was wrong."""
+"""What the database refuses of a write, told as errors of the arguments that it concerns."""
 
 from __future__ import annotations
 
