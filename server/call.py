@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 import anyio
+import anyio.to_thread
 
 from server.backend import Aliases, Backend
+from shared import screening
 from shared.domain import Author, ProjectScope
 from shared.errors import SensitiveContent, UnknownOutcome
 
@@ -45,16 +47,28 @@ class Call:
         self.project = scope.slug
         return scope
 
-    async def screened(self, content: str, *, acknowledged: bool) -> str | None:
-        """The detector that was overridden, None where there was nothing to override."""
-        detector = await self.backend.screen(content)
-        if detector is not None and not acknowledged:
-            raise SensitiveContent(
-                detector,
-                f"content: this looks like a credential ({detector}); nothing was stored.",
-                next="Store where it is kept instead. Only if it is none: acknowledge_sensitive=true.",
-            )
-        return detector
+    async def screened(
+        self, texts: Mapping[str, str | None], *, acknowledged: bool = False, otherwise: str
+    ) -> str | None:
+        """The detector that the caller overrides, None where nothing looks like a credential.
+
+        Raises SensitiveContent naming the argument; its `next` ends with what to do `otherwise`: if it is none.
+        """
+        overridden = None
+        for argument, text in texts.items():
+            # On a thread: 32,000 bytes take 24 ms, and the first call imports the detectors.
+            finding = await anyio.to_thread.run_sync(screening.screen, text) if text else None
+            if finding is None:
+                continue
+            if not acknowledged:
+                seen = f"line {finding.line} looks like a credential ({finding.detector})"
+                raise SensitiveContent(
+                    finding.detector,
+                    f"{argument}: {seen}; nothing was stored.",
+                    next=f"Store where it is kept instead. {otherwise}",
+                )
+            overridden = finding.detector
+        return overridden
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Any]:

@@ -39,10 +39,6 @@ class Postgres:
     def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
         return self._database.connection(work)
 
-    async def screen(self, content: str) -> str | None:
-        """No detector is bound yet."""
-        return None
-
     async def aclose(self) -> None:
         await self._held.aclose()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncpg
 
 from shared import migrations
-from tests.database import installed_binaries, running_cluster
+from tests.database import installation, running_cluster
 
 COMMITTED = Path(__file__).parents[1] / "schema.sql"
 
@@ -19,7 +19,7 @@ _NOISE = re.compile(r"^(--.*|SET .*|SELECT pg_catalog\.set_config\(.*|\\(un)?res
 
 def dump(url: str, *, version: str) -> str:
     """The schema memhub of that database, without comments, settings, owners and versions."""
-    command = [str(installed_binaries(version) / "pg_dump"), "--schema-only", "--schema=memhub", "--no-owner", url]
+    command = [str(installation(version) / "bin" / "pg_dump"), "--schema-only", "--schema=memhub", "--no-owner", url]
     dumped = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return re.sub(r"\n{3,}", "\n\n", _NOISE.sub("", dumped)).strip() + "\n"
 

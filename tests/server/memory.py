@@ -47,9 +47,6 @@ class InMemory:
         self.opened += 1
         yield self
 
-    async def screen(self, content: str) -> str | None:
-        return "Private Key" if "PRIVATE KEY" in content else None
-
     async def aclose(self) -> None:
         self.opened = 0
 
