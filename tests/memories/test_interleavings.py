@@ -210,9 +210,7 @@ async def test_a_memory_revised_while_it_is_forgotten_is_not_active(pair: Pair) 
 async def test_a_restore_waits_for_the_twin_that_is_being_said(pair: Pair, commits: bool, outcome: str) -> None:
     memory_id = await pair.first.saved("Port 8080")
     await pair.first.forget(memory_id)
-    answer = await pair.meanwhile(
-        pair.first.remember("Port 8080"), pair.second.restore(memory_id), commits=commits
-    )
+    answer = await pair.meanwhile(pair.first.remember("Port 8080"), pair.second.restore(memory_id), commits=commits)
 
     assert answer.outcome == outcome
     assert len(await pair.first.live()) == 1
