@@ -47,9 +47,7 @@ class Runtime:
             return JSONResponse({"message": "as told"}, status_code=self.status)
         if "inputText" in body:
             return JSONResponse({"embedding": [3.0, 4.0] + [0.0] * (body["dimensions"] - 2)})
-        return JSONResponse(
-            {"embeddings": [[float(n + 1)] + [0.0] * 1023 for n in range(len(body["texts"]))]}
-        )
+        return JSONResponse({"embeddings": [[float(n + 1)] + [0.0] * 1023 for n in range(len(body["texts"]))]})
 
 
 @pytest.fixture

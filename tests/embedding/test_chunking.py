@@ -68,12 +68,8 @@ def test_coverage_holds_wherever_a_tokenizer_sees_tokens(content: str, cuts: set
     assert_covers(content, chunks.cut(content, starts=starts, room_tokens=room))
 
 
-@pytest.mark.parametrize(
-    "unit", ["!", "! ", "a ", "word ", "字", "é", "🦀", "x" * 99 + " ", "\n", "a\n\n", "[SEP]"]
-)
-def test_the_longest_content_has_a_bounded_number_of_chunks_within_the_window(
-    embedder: Embedder, unit: str
-) -> None:
+@pytest.mark.parametrize("unit", ["!", "! ", "a ", "word ", "字", "é", "🦀", "x" * 99 + " ", "\n", "a\n\n", "[SEP]"])
+def test_the_longest_content_has_a_bounded_number_of_chunks_within_the_window(embedder: Embedder, unit: str) -> None:
     content = unit * (CONTENT_BYTES_MAX // len(unit.encode()))
     texts = embedded_texts(revision(content), embedder=embedder)
     assert len(texts) <= PIECES_MAX

@@ -21,9 +21,7 @@ MODEL = "memhub/minilm-int8"
 
 @pytest.fixture
 async def http(app: ASGIApp) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(
-        transport=httpx2.ASGITransport(app=app), base_url="http://embedder"
-    ) as client:
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://embedder") as client:
         yield client
 
 
@@ -34,9 +32,7 @@ async def test_one_string_is_answered_in_openais_form(http: httpx2.AsyncClient, 
     assert answer["usage"] == {"prompt_tokens": 2, "total_tokens": 2}
     (item,) = answer["data"]
     assert (item["object"], item["index"]) == ("embedding", 0)
-    assert item["embedding"] == pytest.approx(
-        embedder.embed(["job queue"], purpose=Purpose.QUERY)[0].tolist()
-    )
+    assert item["embedding"] == pytest.approx(embedder.embed(["job queue"], purpose=Purpose.QUERY)[0].tolist())
 
 
 async def test_many_strings_are_answered_in_their_order(http: httpx2.AsyncClient, embedder: Embedder) -> None:
@@ -72,9 +68,7 @@ async def test_base64_holds_the_same_numbers_as_little_endian_float32(http: http
         ({"model": MODEL, "input": "x", "input_type": "poem"}, "input_type"),
     ],
 )
-async def test_a_bad_field_is_refused_by_name(
-    http: httpx2.AsyncClient, body: dict[str, object], param: str
-) -> None:
+async def test_a_bad_field_is_refused_by_name(http: httpx2.AsyncClient, body: dict[str, object], param: str) -> None:
     response = await http.post("/v1/embeddings", json=body)
     assert response.status_code == 400
     error = response.json()["error"]
@@ -104,9 +98,7 @@ async def test_health_names_the_models(http: httpx2.AsyncClient) -> None:
 
 
 async def test_a_query_overtakes_a_long_bulk(inference: Inference) -> None:
-    bulk = asyncio.create_task(
-        inference.embed(["a sentence about nothing " * 30] * 120, purpose=Purpose.DOCUMENT)
-    )
+    bulk = asyncio.create_task(inference.embed(["a sentence about nothing " * 30] * 120, purpose=Purpose.DOCUMENT))
     await asyncio.sleep(0)
     await inference.embed(["which database?"], purpose=Purpose.QUERY)
     assert not bulk.done()
@@ -125,9 +117,7 @@ async def test_more_waiting_queries_than_the_bound_are_refused(inference: Infere
 
 async def test_closing_ends_a_bulk_before_its_end_and_refuses_what_comes(embedder: Embedder) -> None:
     inference = Inference(embedder)
-    bulk = asyncio.create_task(
-        inference.embed(["a sentence about nothing " * 30] * 400, purpose=Purpose.DOCUMENT)
-    )
+    bulk = asyncio.create_task(inference.embed(["a sentence about nothing " * 30] * 400, purpose=Purpose.DOCUMENT))
     await inference.embed(["the bulk has begun"], purpose=Purpose.QUERY)
     await inference.close()
     with pytest.raises(EmbeddingStopped):
@@ -136,13 +126,9 @@ async def test_closing_ends_a_bulk_before_its_end_and_refuses_what_comes(embedde
         await inference.embed(["late"], purpose=Purpose.QUERY)
 
 
-async def test_revisions_get_the_vectors_of_their_own_chunks(
-    inference: Inference, embedder: Embedder
-) -> None:
+async def test_revisions_get_the_vectors_of_their_own_chunks(inference: Inference, embedder: Embedder) -> None:
     revisions = [
-        RevisionText(
-            content=content, type=MemoryType.FACT, category=None, tags=(), written_on=date(2026, 1, 2)
-        )
+        RevisionText(content=content, type=MemoryType.FACT, category=None, tags=(), written_on=date(2026, 1, 2))
         for content in ("short", "A sentence of some words. " * 60, "last")
     ]
     vectors = await inference.embed_revisions(revisions)

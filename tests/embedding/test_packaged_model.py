@@ -105,9 +105,7 @@ print(providers.load(Settings()).embed(["offline"], purpose=Purpose.QUERY).shape
 
 
 def test_loading_it_touches_no_network_and_writes_no_file() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", OFFLINE], capture_output=True, text=True, check=False, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", OFFLINE], capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout.strip() == "(1, 384)", done.stderr
 
 

@@ -16,9 +16,7 @@ from shared.embedding.client import PAUSE_S, QUERY_CHARS_MAX, VECTORS_KEPT_MAX, 
 from shared.embedding.models import EmbeddingModel
 from workers.embedding.serving import Endpoint, Place
 
-Serve = Callable[
-    [Callable[[Scope, Receive, Send], Awaitable[None]], Place], AbstractAsyncContextManager[Endpoint]
-]
+Serve = Callable[[Callable[[Scope, Receive, Send], Awaitable[None]], Place], AbstractAsyncContextManager[Endpoint]]
 
 MODEL = EmbeddingModel("tiny", 2)
 GOOD = json.dumps({"model": "tiny", "data": [{"index": 0, "embedding": [3, 4]}]}).encode()
@@ -59,9 +57,7 @@ def path(folder: Path) -> Path:
 
 
 def asking(path: Path, *, timeout_s: float = 5, clock: Callable[[], float] = time.monotonic) -> QueryEmbedder:
-    return QueryEmbedder(
-        EmbedderAddress("http://embedder/v1/embeddings", path), timeout_s=timeout_s, clock=clock
-    )
+    return QueryEmbedder(EmbedderAddress("http://embedder/v1/embeddings", path), timeout_s=timeout_s, clock=clock)
 
 
 async def test_a_vector_comes_back_at_unit_length(path: Path, serve: Serve) -> None:
@@ -189,7 +185,5 @@ print(sorted((set(sys.modules) - before) & heavy))
 
 
 def test_the_client_brings_no_heavy_import_into_a_server() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"

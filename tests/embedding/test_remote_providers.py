@@ -83,9 +83,7 @@ async def embed(embedder: Embedder, *texts: str) -> np.ndarray[Any, Any]:
     return await asyncio.to_thread(embedder.embed, texts, purpose=Purpose.DOCUMENT)
 
 
-async def test_our_own_endpoint_is_a_provider(
-    app: ASGIApp, embedder: Embedder, serve: Serve, load: Load
-) -> None:
+async def test_our_own_endpoint_is_a_provider(app: ASGIApp, embedder: Embedder, serve: Serve, load: Load) -> None:
     async with serve(app, LOOPBACK) as endpoint:
         remote = await load(openai_settings(endpoint, embedding_model=embedder.name))
         vectors = await embed(remote, "which database?", "the dark theme")

@@ -28,9 +28,7 @@ def over(path: Path) -> QueryEmbedder:
     return QueryEmbedder(EmbedderAddress("http://embedder/v1/embeddings", path), timeout_s=5)
 
 
-async def test_a_query_is_answered_over_the_socket_in_the_data_folder(
-    app: ASGIApp, folder: Path, serve: Serve
-) -> None:
+async def test_a_query_is_answered_over_the_socket_in_the_data_folder(app: ASGIApp, folder: Path, serve: Serve) -> None:
     address = embedder_address(Settings(data_dir=folder))
     async with (
         serve(app, Place(path=embedder_socket(folder))),
@@ -102,9 +100,7 @@ async def test_the_second_worker_goes_without_and_takes_over(
     await running
 
 
-async def test_a_worker_that_waits_for_the_place_stops_at_once(
-    app: ASGIApp, folder: Path, serve: Serve
-) -> None:
+async def test_a_worker_that_waits_for_the_place_stops_at_once(app: ASGIApp, folder: Path, serve: Serve) -> None:
     place = Place(path=folder / "embedder.sock")
     async with serve(app, place):
         stop = asyncio.Event()
@@ -133,9 +129,7 @@ asyncio.run(main())
 
 async def test_a_killed_worker_is_followed(app: ASGIApp, folder: Path, serve: Serve) -> None:
     path = folder / "embedder.sock"
-    holder = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", HOLDER, str(path), stdout=subprocess.PIPE
-    )
+    holder = await asyncio.create_subprocess_exec(sys.executable, "-c", HOLDER, str(path), stdout=subprocess.PIPE)
     assert holder.stdout is not None
     assert b"serving" in await asyncio.wait_for(holder.stdout.readline(), 20)
     holder.kill()
@@ -151,9 +145,7 @@ async def test_the_signal_handlers_of_the_worker_stay(app: ASGIApp, folder: Path
         assert signal.getsignal(signal.SIGTERM) is before
 
 
-async def test_a_foreign_client_gets_an_answer_over_the_socket(
-    app: ASGIApp, folder: Path, serve: Serve
-) -> None:
+async def test_a_foreign_client_gets_an_answer_over_the_socket(app: ASGIApp, folder: Path, serve: Serve) -> None:
     path = folder / "embedder.sock"
     transport = httpx2.AsyncHTTPTransport(uds=str(path))
     async with serve(app, Place(path=path)), httpx2.AsyncClient(transport=transport) as client:

@@ -27,9 +27,7 @@ class BedrockEmbedder:
     batch_texts_max = 64
     window_tokens = WINDOW_TOKENS
 
-    def __init__(
-        self, *, name: str, dimension: int | None, endpoint_url: str | None, timeout_s: float
-    ) -> None:
+    def __init__(self, *, name: str, dimension: int | None, endpoint_url: str | None, timeout_s: float) -> None:
         """Region and credentials come from the ways that boto3 knows.
 
         Raises ConfigurationError without boto3 or a region, for another model family, and for a dimension
@@ -43,9 +41,7 @@ class BedrockEmbedder:
     def embed(self, texts: Sequence[str], *, purpose: Purpose) -> Vectors:
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        rows = (
-            self._cohere_rows(texts, purpose) if self._cohere else [self._titan_row(text) for text in texts]
-        )
+        rows = self._cohere_rows(texts, purpose) if self._cohere else [self._titan_row(text) for text in texts]
         try:
             vectors = normalised(rows)
         except (ValueError, np.exceptions.AxisError):
@@ -64,9 +60,7 @@ class BedrockEmbedder:
         self._client.close()
 
     def _cohere_rows(self, texts: Sequence[str], purpose: Purpose) -> Any:
-        answer = self._invoke(
-            {"texts": list(texts), "input_type": _COHERE_PURPOSE[purpose], "truncate": "NONE"}
-        )
+        answer = self._invoke({"texts": list(texts), "input_type": _COHERE_PURPOSE[purpose], "truncate": "NONE"})
         rows = answer.get("embeddings")
         return rows.get("float") if isinstance(rows, dict) else rows
 
@@ -151,15 +145,9 @@ def _translated(failed: Any) -> EmbeddingUnavailable | EmbeddingRefused:
     status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     code = answer.get("Error", {}).get("Code", type(failed).__name__)
     if 400 <= status < 500 and status not in (408, 429):
-        return EmbeddingRefused(
-            f"Bedrock refused: {code}.", next="Check the model's name, region and access."
-        )
-    return EmbeddingUnavailable(
-        f"Bedrock could not answer: {code}.", next="Check region, credentials and network."
-    )
+        return EmbeddingRefused(f"Bedrock refused: {code}.", next="Check the model's name, region and access.")
+    return EmbeddingUnavailable(f"Bedrock could not answer: {code}.", next="Check region, credentials and network.")
 
 
 def _unexpected(name: str) -> EmbeddingRefused:
-    return EmbeddingRefused(
-        f"{name} answered something that is no embedding.", next="Check MEMHUB_EMBEDDING_MODEL."
-    )
+    return EmbeddingRefused(f"{name} answered something that is no embedding.", next="Check MEMHUB_EMBEDDING_MODEL.")

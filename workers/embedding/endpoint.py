@@ -66,9 +66,7 @@ class _Asked:
 class _Refusal(Exception):
     """An answer that is no vector, in the form that OpenAI's clients read."""
 
-    def __init__(
-        self, status: int, message: str, *, param: str | None = None, code: str | None = None
-    ) -> None:
+    def __init__(self, status: int, message: str, *, param: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.error = {

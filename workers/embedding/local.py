@@ -30,9 +30,7 @@ class LocalEmbedder:
     batch_texts_max = 8
     window_tokens = WINDOW_TOKENS
 
-    def __init__(
-        self, model: TextEmbedding, *, name: str, dimension: int, tokenizer: Tokenizer | None
-    ) -> None:
+    def __init__(self, model: TextEmbedding, *, name: str, dimension: int, tokenizer: Tokenizer | None) -> None:
         self.name = name
         self.dimension = dimension
         self._model = model

@@ -63,9 +63,7 @@ class OpenAICompatibleEmbedder:
     def _ask(self, texts: list[str]) -> Vectors:
         body = orjson.dumps({"model": self.name, "input": texts, "encoding_format": "float"})
         try:
-            response = self._client.post(
-                self._url, content=body, headers={"content-type": "application/json"}
-            )
+            response = self._client.post(self._url, content=body, headers={"content-type": "application/json"})
         except httpx2.TransportError as failed:
             raise EmbeddingUnavailable(
                 f"{self._url} could not be reached: {type(failed).__name__}.", next=_CHECK_URL
@@ -84,9 +82,7 @@ class OpenAICompatibleEmbedder:
             rows = [item["embedding"] for item in sorted(data, key=lambda item: int(item["index"]))]
             vectors = normalised(rows)
         except (ValueError, KeyError, TypeError, np.exceptions.AxisError):
-            raise EmbeddingRefused(
-                f"{self._url} answered 200, but no list of embeddings.", next=_CHECK_URL
-            ) from None
+            raise EmbeddingRefused(f"{self._url} answered 200, but no list of embeddings.", next=_CHECK_URL) from None
         if len(vectors) != count or (self.dimension and vectors.shape[1] != self.dimension):
             raise EmbeddingRefused(
                 f"{self._url} answered {len(vectors)} vectors of {vectors.shape[1]} for {count} texts, "
