@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format lock clean
+.PHONY: help demo test bench lint format schema lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,6 +31,9 @@ lint: $(INSTALLED) ## formatter, linter, types, import contracts
 format: $(INSTALLED) ## formats and mends what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+schema: $(INSTALLED) ## writes tests/schema.sql anew: what the migrations add up to
+	$(BIN)/python -m tests.schema.dump
 
 lock: ## resolves pyproject.toml again, for every platform and Python 3.11 or later
 	$(PYTHON) -m venv --clear build/lock

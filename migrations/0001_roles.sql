@@ -22,21 +22,24 @@ $$;
 GRANT USAGE ON SCHEMA memhub TO memhub_server, memhub_operator;
 GRANT SELECT ON memhub.schema_migrations TO memhub_server, memhub_operator;
 
-CREATE FUNCTION memhub.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Trigger functions pin their search_path: a session could else put a clock_timestamp() of its own before the real one.
+-- A check needs no pin, it is bound when it is made. The pin cost no time that could be measured.
+CREATE FUNCTION memhub.refuse_change() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
     RAISE EXCEPTION '% on %.% is refused: it is append-only', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
-        USING ERRCODE = 'integrity_constraint_violation',
+        USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
               HINT = 'What was said stays readable for ever; memhub purge is the only way to destroy it.';
 END
 $$;
 
 -- For tables whose one time is created_at. Here and below the clock and the role are compared in place: a call of an SQL
 -- function for each cost a write more than the check itself.
-CREATE FUNCTION memhub.refuse_foreign_created_at() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION memhub.refuse_foreign_created_at() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
     IF NOT NEW.created_at BETWEEN now() AND clock_timestamp() AND NOT current_user = 'memhub_operator' THEN
         RAISE EXCEPTION '%.created_at % is not of this transaction', TG_TABLE_NAME, NEW.created_at
-            USING ERRCODE = 'integrity_constraint_violation',
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
                   HINT = 'Use clock_timestamp(), read after the locks.';
     END IF;
     RETURN NEW;

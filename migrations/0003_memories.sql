@@ -2,7 +2,8 @@
 CREATE TABLE memhub.memories (
     project_id    uuid NOT NULL REFERENCES memhub.projects (id),
     id            uuid NOT NULL,
-    conversation  text COLLATE "C" CHECK (conversation ~ '^[\x21-\x7e]{1,512}$'),  -- NULL: the whole project's
+    -- NULL: the whole project's. No {1,512}: a repetition count ends at 255.
+    conversation  text COLLATE "C" CHECK (conversation ~ '^[\x21-\x7e]+$' AND octet_length(conversation) <= 512),
     status        text NOT NULL DEFAULT 'ACTIVE' CHECK (status IN ('ACTIVE', 'SUPERSEDED', 'DELETED')),
     revision_no   integer NOT NULL DEFAULT 1 CHECK (revision_no >= 1),
     created_at    timestamptz NOT NULL,
@@ -77,23 +78,32 @@ ALTER TABLE memhub.memories
     ADD CONSTRAINT memories_active_is_open FOREIGN KEY (project_id, id, revision_no, open)
         REFERENCES memhub.memory_revisions (project_id, memory_id, revision_no, open) DEFERRABLE INITIALLY DEFERRED;
 
-CREATE FUNCTION memhub.guard_memory() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION memhub.guard_memory() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         IF (NEW.project_id, NEW.id, NEW.created_at, NEW.conversation)
             IS DISTINCT FROM (OLD.project_id, OLD.id, OLD.created_at, OLD.conversation) THEN
             RAISE EXCEPTION 'memory % cannot change its project, id, birth or scope', OLD.id
-                USING ERRCODE = 'integrity_constraint_violation';
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
         END IF;
-        IF NEW.revision_no NOT IN (OLD.revision_no, OLD.revision_no + 1) THEN
-            RAISE EXCEPTION 'memory % is at revision %, not before %', OLD.id, OLD.revision_no, NEW.revision_no
-                USING ERRCODE = 'integrity_constraint_violation';
+        IF NOT (NEW.revision_no = OLD.revision_no
+                OR NEW.revision_no = OLD.revision_no + 1 AND NEW.status = 'ACTIVE') THEN
+            RAISE EXCEPTION 'memory % is % at revision % and cannot go to %',
+                OLD.id, NEW.status, OLD.revision_no, NEW.revision_no
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
         END IF;
         IF NEW.status <> OLD.status
             AND NOT (OLD.status = 'ACTIVE'
                      OR NEW.status = 'ACTIVE' AND (OLD.status = 'DELETED' OR OLD.retired_by = 'judge')) THEN
             RAISE EXCEPTION 'memory % cannot go from % to %', OLD.id, OLD.status, NEW.status
-                USING ERRCODE = 'integrity_constraint_violation';
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+        END IF;
+        -- Else who retired it could be rewritten, and what a client superseded be restored as if a judge had.
+        IF NEW.status = OLD.status
+            AND (NEW.retired_at, NEW.retired_by, NEW.superseded_by)
+                IS DISTINCT FROM (OLD.retired_at, OLD.retired_by, OLD.superseded_by) THEN
+            RAISE EXCEPTION 'memory % is % already', OLD.id, OLD.status
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
         END IF;
         IF NEW.retired_at IS NOT DISTINCT FROM OLD.retired_at THEN
             RETURN NEW;
@@ -103,7 +113,7 @@ BEGIN
             AND (TG_OP = 'UPDATE' OR NEW.created_at BETWEEN now() AND clock_timestamp()))
         AND NOT current_user = 'memhub_operator' THEN
         RAISE EXCEPTION 'memory % has a time that is not of this transaction', NEW.id
-            USING ERRCODE = 'integrity_constraint_violation',
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
                   HINT = 'Use clock_timestamp(), read after the locks.';
     END IF;
     RETURN NEW;
@@ -117,16 +127,35 @@ CREATE TRIGGER memories_stay BEFORE DELETE OR TRUNCATE ON memhub.memories
 
 -- A revision may be closed once. Everything else about it is as it was written, but for the operator's purge,
 -- which empties it.
-CREATE FUNCTION memhub.guard_revision() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION memhub.guard_revision() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
     IF current_user = 'memhub_operator' THEN
+        IF TG_OP = 'UPDATE' AND NEW.content <> OLD.content THEN
+            RAISE EXCEPTION 'revision % of memory % can be emptied, not rewritten', OLD.revision_no, OLD.memory_id
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+        END IF;
         RETURN NEW;
     END IF;
     IF TG_OP = 'INSERT' THEN
-        IF NOT NEW.valid_from BETWEEN now() AND clock_timestamp() OR NEW.valid_to IS NOT NULL THEN
+        IF NOT NEW.valid_from BETWEEN now() AND clock_timestamp() OR NEW.valid_to IS NOT NULL
+            OR NEW.purged_at IS NOT NULL THEN
             RAISE EXCEPTION 'revision % of memory % must begin now and be open', NEW.revision_no, NEW.memory_id
-                USING ERRCODE = 'integrity_constraint_violation',
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
                       HINT = 'Use clock_timestamp(), read after the locks.';
+        END IF;
+        -- A revision that is opened and closed in one transaction meets no foreign key of the open one: it could stand
+        -- beyond the head, or begin before its predecessor ended.
+        IF NEW.revision_no > 1 AND NOT EXISTS (
+            SELECT FROM memhub.memories AS memory
+            JOIN memhub.memory_revisions AS previous
+                ON previous.project_id = memory.project_id AND previous.memory_id = memory.id
+                AND previous.revision_no = NEW.revision_no - 1
+            WHERE memory.project_id = NEW.project_id AND memory.id = NEW.memory_id
+                AND memory.revision_no = NEW.revision_no AND previous.valid_to <= NEW.valid_from) THEN
+            RAISE EXCEPTION 'revision % of memory % must be its head and follow a closed one',
+                NEW.revision_no, NEW.memory_id
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
+                      HINT = 'Move the head, close the revision before, then insert.';
         END IF;
         RETURN NEW;
     END IF;
@@ -140,7 +169,8 @@ BEGIN
                 OLD.author_conversation, OLD.author_kind, OLD.source, OLD.reason, OLD.valid_from, OLD.purged_at)
     THEN
         RAISE EXCEPTION 'revision % of memory % is written: it can only be closed, once, now',
-            OLD.revision_no, OLD.memory_id USING ERRCODE = 'integrity_constraint_violation';
+            OLD.revision_no, OLD.memory_id
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
     END IF;
     RETURN NEW;
 END

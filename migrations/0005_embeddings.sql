@@ -63,7 +63,7 @@ CREATE TABLE memhub.retired_vectors (
 );
 
 -- A trigger and not part of the retiring statement: a vector committed while a revise runs would else be lost.
-CREATE FUNCTION memhub.keep_retired_vectors() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION memhub.keep_retired_vectors() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
     INSERT INTO memhub.retired_vectors (project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)
     SELECT gone.project_id, gone.memory_id, gone.revision_no, gone.model_id, gone.dimension, gone.chunk_no,

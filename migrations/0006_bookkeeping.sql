@@ -13,6 +13,25 @@ CREATE TABLE memhub.idempotency_keys (
 
 CREATE INDEX idempotency_keys_oldest ON memhub.idempotency_keys (created_at);
 
+-- A key without a response would leave its client without an answer for as long as the key is kept. The statement of a
+-- plain write gives the response with the key, and then this costs only the look at WHEN.
+CREATE FUNCTION memhub.refuse_unanswered_key() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM memhub.idempotency_keys
+        WHERE project_id = NEW.project_id AND key = NEW.key AND response IS NULL) THEN
+        RAISE EXCEPTION 'idempotency key % has no response', NEW.key
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
+                  HINT = 'Store the response, or delete the key, in the transaction that claimed it.';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE CONSTRAINT TRIGGER idempotency_keys_answered AFTER INSERT OR UPDATE ON memhub.idempotency_keys
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.response IS NULL)
+    EXECUTE FUNCTION memhub.refuse_unanswered_key();
+
 CREATE TRIGGER idempotency_keys_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.idempotency_keys
     FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
 
@@ -40,7 +59,7 @@ ALTER TABLE memhub.audit_events ADD CONSTRAINT audit_events_clock CHECK (
     created_at BETWEEN now() AND clock_timestamp() OR current_user = 'memhub_operator') NOT VALID;
 
 -- The operator's purge may redact the details of an event; nobody can take it away.
-CREATE FUNCTION memhub.guard_audit_event() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION memhub.guard_audit_event() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
     IF NOT current_user = 'memhub_operator'
         OR ROW (NEW.id, NEW.transaction_id, NEW.tenant, NEW.project_id, NEW.memory_id, NEW.revision_no, NEW.scope_key,
@@ -49,7 +68,7 @@ BEGIN
             ROW (OLD.id, OLD.transaction_id, OLD.tenant, OLD.project_id, OLD.memory_id, OLD.revision_no, OLD.scope_key,
                 OLD.event, OLD.client, OLD.request_id, OLD.created_at) THEN
         RAISE EXCEPTION 'audit event % is written for ever', OLD.id
-            USING ERRCODE = 'integrity_constraint_violation';
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
     END IF;
     RETURN NEW;
 END
@@ -61,14 +80,14 @@ CREATE TRIGGER audit_events_stay BEFORE DELETE OR TRUNCATE ON memhub.audit_event
     FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
 
 -- The same for attestations: purge may empty their own words, nobody can take them away.
-CREATE FUNCTION memhub.guard_attestation() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION memhub.guard_attestation() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
     IF NOT current_user = 'memhub_operator'
         OR ROW (NEW.id, NEW.project_id, NEW.memory_id, NEW.revision_no, NEW.author_client, NEW.type, NEW.created_at)
             IS DISTINCT FROM
             ROW (OLD.id, OLD.project_id, OLD.memory_id, OLD.revision_no, OLD.author_client, OLD.type, OLD.created_at) THEN
         RAISE EXCEPTION 'attestation % is written for ever', OLD.id
-            USING ERRCODE = 'integrity_constraint_violation';
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
     END IF;
     RETURN NEW;
 END

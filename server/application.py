@@ -66,7 +66,7 @@ class Application:
                 code=mcp_types.INVALID_PARAMS,
                 message=f"Unknown tool. Known: {', '.join(tools.BY_NAME)}.",
             )
-        record = _Record("tool_call", tool=tool.name)
+        record = _Record("tool_call", tool=tool.name, tenant=None, project=None)
         try:
             result = await self._run(tool, context, params.arguments or {}, record)
         except MemhubError as refused:
@@ -98,7 +98,7 @@ class Application:
         self, context: Context, params: mcp_types.ReadResourceRequestParams
     ) -> mcp_types.ReadResourceResult:
         uri = str(params.uri)
-        record = _Record("resource_read")
+        record = _Record("resource_read", resource=None, tenant=None, project=None)
         try:
             text = await self._read(uri, context, record)
         except MemhubError as refused:

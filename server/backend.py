@@ -10,6 +10,7 @@ from uuid import UUID
 from shared.domain import Author, Memory, ProjectScope
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
+from shared.screening import Finding
 
 AliasKind = Literal["git_remote", "workspace_path"]
 Aliases = Mapping[AliasKind, str]
@@ -88,8 +89,8 @@ class Backend(Protocol):
         """A connection in no transaction; what the driver raises inside leaves as a MemhubError."""
         ...
 
-    async def screen(self, content: str) -> str | None:
-        """The name of the detector that takes the content for a credential."""
+    async def screen(self, text: str) -> Finding | None:
+        """The first credential that the text seems to hold."""
         ...
 
     async def aclose(self) -> None: ...

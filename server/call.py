@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +13,7 @@ import anyio
 from server.backend import Aliases, Backend
 from shared.domain import Author, ProjectScope
 from shared.errors import SensitiveContent, UnknownOutcome
+from shared.screening import Finding
 
 WRITE_S_MAX = 60.0
 """Above every timeout of the database, so that it only ends a write whose connection hangs."""
@@ -45,16 +46,20 @@ class Call:
         self.project = scope.slug
         return scope
 
-    async def screened(self, content: str, *, acknowledged: bool) -> str | None:
-        """The detector that was overridden, None where there was nothing to override."""
-        detector = await self.backend.screen(content)
-        if detector is not None and not acknowledged:
-            raise SensitiveContent(
-                detector,
-                f"content: this looks like a credential ({detector}); nothing was stored.",
-                next="Store where it is kept instead. Only if it is none: acknowledge_sensitive=true.",
-            )
-        return detector
+    async def screened(self, texts: Mapping[str, str | None], *, acknowledged: bool | None = None) -> str | None:
+        """The detector that was overridden, None where there was nothing to override.
+
+        None as `acknowledged`: the tool has no acknowledge_sensitive. Raises SensitiveContent naming the argument.
+        """
+        overridden = None
+        for argument, text in texts.items():
+            finding = await self.backend.screen(text) if text else None
+            if finding is None:
+                continue
+            if not acknowledged:
+                raise _sensitive(argument, finding, can_acknowledge=acknowledged is not None)
+            overridden = finding.detector
+        return overridden
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Any]:
@@ -72,3 +77,12 @@ class Call:
                 f"The write did not end within {WRITE_S_MAX:.0f} s; whether it took place is not known.",
                 next="Repeat it with the same client_request_id, or re-read before you write again.",
             )
+
+
+def _sensitive(argument: str, finding: Finding, *, can_acknowledge: bool) -> SensitiveContent:
+    override = " Only if it is none: acknowledge_sensitive=true." if can_acknowledge else ""
+    return SensitiveContent(
+        finding.detector,
+        f"{argument}: line {finding.line} looks like a credential ({finding.detector}); nothing was stored.",
+        next=f"Store where it is kept instead.{override}",
+    )

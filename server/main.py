@@ -14,6 +14,8 @@ An MCP client starts it; settings come from MEMHUB_* environment variables."""
 def main(argv: Sequence[str] | None = None) -> None:
     """Serve until the client is gone. Exits 0 at a clean end, 1 on bad settings, 2 on bad usage."""
     _parser().parse_args(argv)
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stderr.write("memhub-server speaks MCP on stdin and stdout: an MCP client starts it. Ctrl-C ends it.\n")
     # Heavy imports wait until the protocol's descriptors are safe from whatever they print.
     from server import wire  # noqa: PLC0415
 

@@ -89,14 +89,16 @@ class _Session:
             loop.add_signal_handler(number, self._interrupted)
         incoming, to_server = _stream(Incoming)
         from_server, outgoing = _stream(SessionMessage)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._write, from_server)
-            tasks.start_soon(self._read, to_server.clone(), outgoing.clone())
-            tasks.start_soon(self._watch_parent)
-            tasks.start_soon(self._open)
-            tasks.start_soon(self._end_input, to_server)
-            await server.run(incoming, outgoing, server.create_initialization_options())
-            tasks.cancel_scope.cancel()
+        async with anyio.create_task_group() as writing:
+            writing.start_soon(self._write, from_server)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._read, to_server.clone(), outgoing.clone())
+                tasks.start_soon(self._watch_parent)
+                tasks.start_soon(self._open)
+                tasks.start_soon(self._end_input, to_server)
+                await server.run(incoming, outgoing, server.create_initialization_options())
+                tasks.cancel_scope.cancel()
+            # The writer ends by itself once all who send to it have closed: a line on its way is never cut.
         with anyio.move_on_after(CLOSE_S):
             await self._gateway.aclose()
 

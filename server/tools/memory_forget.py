@@ -32,6 +32,7 @@ class MemoryForgetResult(View):
 
 
 async def run(call: Call, arguments: MemoryForgetArguments) -> MemoryForgetResult:
+    await call.screened({"reason": arguments.reason})
     memories = call.backend.memories
     act = memories.restore if arguments.restore else memories.forget
     async with call.writing() as connection:

@@ -97,7 +97,15 @@ class MemoryRememberResult(View):
 
 
 async def run(call: Call, arguments: MemoryRememberArguments) -> MemoryRememberResult:
-    acknowledged = await call.screened(arguments.content, acknowledged=arguments.acknowledge_sensitive)
+    acknowledged = await call.screened(
+        {
+            "content": arguments.content,
+            "category": arguments.category,
+            "tags": " ".join(arguments.tags or ()),
+            "source": arguments.source,
+        },
+        acknowledged=arguments.acknowledge_sensitive,
+    )
     request = _request(call.caller, arguments, acknowledged)
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)

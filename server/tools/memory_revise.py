@@ -57,7 +57,13 @@ class MemoryReviseResult(View):
 
 
 async def run(call: Call, arguments: MemoryReviseArguments) -> MemoryReviseResult:
-    await call.screened(arguments.content, acknowledged=False)
+    await call.screened(
+        {
+            "content": arguments.content,
+            "tags": " ".join(arguments.tags or ()),
+            "change_reason": arguments.change_reason,
+        }
+    )
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)
         revised = await call.backend.memories.revise(connection, scope, call.caller.author, _request(arguments))

@@ -14,7 +14,7 @@ from shared.domain import Author, Memory, ProjectScope, Scope, Status
 from shared.errors import InvalidArgument, MemoryNotFound
 from shared.memories import idempotency, locks, races, rows
 from shared.memories.locks import Locked, Twin
-from shared.memories.requests import Remember, fingerprint
+from shared.memories.requests import Remember, fingerprint, task_expiry_told
 from shared.text.document import Document, prepare
 
 _SQL = statements.load("memories")
@@ -67,7 +67,8 @@ async def remember(
         async with connection.transaction():
             return await write.carefully()
 
-    return await races.run(attempt)
+    with task_expiry_told():
+        return await races.run(attempt)
 
 
 class _Write:

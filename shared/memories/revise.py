@@ -10,9 +10,8 @@ import asyncpg
 
 from shared import outbox, statements
 from shared.domain import Author, AuthorKind, Memory, MemoryType, ProjectScope, Scope, Status
-from shared.errors import InvalidArgument
 from shared.memories import idempotency, locks, races, rows
-from shared.memories.requests import Revise, fingerprint
+from shared.memories.requests import Revise, fingerprint, task_expiry_told
 from shared.text.document import prepare
 
 _SQL = statements.load("memories")
@@ -47,10 +46,8 @@ async def revise(connection: asyncpg.Connection, scope: ProjectScope, author: Au
         async with connection.transaction():
             return await write.carefully()
 
-    try:
+    with task_expiry_told():
         return await races.run(attempt)
-    except asyncpg.CheckViolationError as refused:
-        raise _task_must_expire(refused) from None
 
 
 class _Write:
@@ -185,13 +182,3 @@ class _Write:
             updated_at=row["at"],
         )
         return Revised(outcome="revised", memory=memory, previous_revision=self._request.expected_revision)
-
-
-def _task_must_expire(refused: asyncpg.CheckViolationError) -> InvalidArgument:
-    if refused.constraint_name != "memory_revisions_task_expires":
-        raise refused
-    return InvalidArgument(
-        "expires_at",
-        "a TASK always expires, at most 30 days from now",
-        next="Give an instant within 30 days.",
-    )

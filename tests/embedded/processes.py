@@ -20,10 +20,11 @@ WAIT_S = 60.0
 
 def python(code: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:
     """Start Python on the code, which can import ours and finds its arguments in sys.argv."""
+    path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
     options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", code, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
         cwd="/",
         text=True,
         **options,

@@ -39,12 +39,12 @@ def test_no_parent_changes_its_mode_or_owner(folder: Path) -> None:
     assert [(s.st_mode, s.st_uid, s.st_gid) for s in after] == [(s.st_mode, s.st_uid, s.st_gid) for s in before]
 
 
-def test_our_own_folders_and_files_are_closed(data_dir: Path) -> None:
-    embedded.ensure_running(data_dir)
-    with embedded.hold_lease(data_dir):
+def test_our_own_folders_and_files_are_closed(empty_dir: Path) -> None:
+    embedded.ensure_running(empty_dir)
+    with embedded.hold_lease(empty_dir):
         pass
 
-    modes = {path.name: _mode(path) for path in (data_dir, *data_dir.iterdir())}
+    modes = {path.name: _mode(path) for path in (empty_dir, *empty_dir.iterdir())}
     assert modes == {"data": 0o700, "postgres": 0o700, "lock": 0o600, "leases": 0o600, "postgres.log": 0o600}
 
 
@@ -94,22 +94,22 @@ def _use(data_dir: Path) -> tuple[str, str, int]:
     return row[0], data_dir.joinpath("postgres").owner(), _mode(data_dir)
 
 
-def test_a_folder_of_another_user_is_refused(data_dir: Path, as_root: None) -> None:
-    data_dir.mkdir()
-    os.chown(data_dir, 65534, 65534)
+def test_a_folder_of_another_user_is_refused(empty_dir: Path, as_root: None) -> None:
+    empty_dir.mkdir()
+    os.chown(empty_dir, 65534, 65534)
 
-    with pytest.raises(ConfigurationError, match=f"{data_dir} belongs to user id 65534"):
-        embedded.ensure_running(data_dir)
-    os.chown(data_dir, 0, 0)
+    with pytest.raises(ConfigurationError, match=f"{empty_dir} belongs to user id 65534"):
+        embedded.ensure_running(empty_dir)
+    os.chown(empty_dir, 0, 0)
 
 
-def test_a_folder_that_others_may_write_is_refused_and_left_as_it_is(data_dir: Path) -> None:
-    data_dir.mkdir()
-    data_dir.chmod(0o777)
+def test_a_folder_that_others_may_write_is_refused_and_left_as_it_is(empty_dir: Path) -> None:
+    empty_dir.mkdir()
+    empty_dir.chmod(0o777)
 
     with pytest.raises(ConfigurationError, match="written by other users"):
-        embedded.ensure_running(data_dir)
-    assert _mode(data_dir) == 0o777
+        embedded.ensure_running(empty_dir)
+    assert _mode(empty_dir) == 0o777
 
 
 def test_a_long_path_is_reached_through_a_short_private_link(folder: Path) -> None:
@@ -153,13 +153,13 @@ def test_a_link_folder_prepared_by_somebody_else_is_not_used(folder: Path, as_ro
     assert sockets.is_private(folder / "fresh")
 
 
-def test_a_lock_file_that_is_a_link_is_not_followed(data_dir: Path) -> None:
+def test_a_lock_file_that_is_a_link_is_not_followed(empty_dir: Path) -> None:
     """Holds by O_NOFOLLOW in locks._try."""
-    layout = folders.claim(data_dir)
-    target = data_dir.parent / "precious"
+    layout = folders.claim(empty_dir)
+    target = empty_dir.parent / "precious"
     layout.lock.symlink_to(target)
 
-    with pytest.raises(BackendUnavailable, match=str(data_dir)):
-        embedded.ensure_running(data_dir)
+    with pytest.raises(BackendUnavailable, match=str(empty_dir)):
+        embedded.ensure_running(empty_dir)
     assert not target.exists()
     layout.lock.unlink()

@@ -51,7 +51,7 @@ def _stored(dsn: str) -> object:
 
 
 def test_kill_9_of_the_starter_and_its_whole_session_leaves_the_server_up(data_dir: Path) -> None:
-    """Holds by start_new_session in programs.py."""
+    """Holds by starting with pg_ctl, which gives the server a session of its own."""
     with ended(python(USE, data_dir, start_new_session=True)) as starter:
         line_from(starter.stdout)
         pid = postmaster_pid(data_dir)
@@ -187,15 +187,15 @@ def test_a_server_that_does_not_answer_is_waited_for_up_to_the_bound(data_dir: P
     assert postmaster_pid(data_dir) == server.pid
 
 
-def test_kill_9_in_the_middle_of_the_first_start_leaves_nothing_half_made(data_dir: Path) -> None:
+def test_kill_9_in_the_middle_of_the_first_start_leaves_nothing_half_made(empty_dir: Path) -> None:
     """Holds by the rename at the end of making._make."""
-    with ended(python(USE, data_dir)) as starter:
-        until(lambda: any(data_dir.glob("postgres.new-*/PG_VERSION")))
+    with ended(python(USE, empty_dir)) as starter:
+        until(lambda: any(empty_dir.glob("postgres.new-*/PG_VERSION")))
         starter.kill()
         starter.wait()
-    assert not (data_dir / "postgres").exists()
+    assert not (empty_dir / "postgres").exists()
 
-    cluster = embedded.ensure_running(data_dir)
+    cluster = embedded.ensure_running(empty_dir)
 
     _store(cluster.dsn)
     assert _stored(cluster.dsn) == [(42,)]

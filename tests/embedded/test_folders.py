@@ -53,14 +53,14 @@ def test_a_database_of_another_major_version_is_left_untouched(data_dir: Path) -
     (data_dir / "postgres" / "PG_VERSION").write_text("18\n")
 
 
-def test_a_folder_that_is_no_database_is_left_untouched(data_dir: Path) -> None:
+def test_a_folder_that_is_no_database_is_left_untouched(empty_dir: Path) -> None:
     """Holds by the test for emptiness in making.prepare."""
-    (data_dir / "postgres").mkdir(parents=True)
-    (data_dir / "postgres" / "thesis.txt").write_text("years of work")
-    _hand_over(data_dir / "postgres")
+    (empty_dir / "postgres").mkdir(parents=True)
+    (empty_dir / "postgres" / "thesis.txt").write_text("years of work")
+    _hand_over(empty_dir / "postgres")
 
-    assert "is not a PostgreSQL database" in _refusal(data_dir, ConfigurationError)
-    assert _contents(data_dir / "postgres") == {"thesis.txt": b"years of work"}
+    assert "is not a PostgreSQL database" in _refusal(empty_dir, ConfigurationError)
+    assert _contents(empty_dir / "postgres") == {"thesis.txt": b"years of work"}
 
 
 def _hand_over(cluster: Path) -> None:
@@ -96,9 +96,9 @@ def test_a_read_only_disk_is_told(small_disk: Path) -> None:
     assert "Read-only file system" in _refusal(small_disk / "data", ConfigurationError)
 
 
-def test_a_folder_without_permission_is_told(data_dir: Path) -> None:
-    data_dir.parent.chmod(0o700)
-    refused = _refused_for_nobody(data_dir) if os.geteuid() == 0 else _refused_here(data_dir)
+def test_a_folder_without_permission_is_told(empty_dir: Path) -> None:
+    empty_dir.parent.chmod(0o700)
+    refused = _refused_for_nobody(empty_dir) if os.geteuid() == 0 else _refused_here(empty_dir)
 
     assert refused == ("ConfigurationError", True, True)
 
@@ -123,11 +123,11 @@ def _attempt(data_dir: Path) -> tuple[str, bool, bool]:
     return "started", False, False
 
 
-def test_a_file_in_the_place_of_the_folder_is_told(data_dir: Path) -> None:
-    data_dir.write_text("not a folder")
+def test_a_file_in_the_place_of_the_folder_is_told(empty_dir: Path) -> None:
+    empty_dir.write_text("not a folder")
 
-    _refusal(data_dir, ConfigurationError)
-    assert data_dir.read_text() == "not a folder"
+    _refusal(empty_dir, ConfigurationError)
+    assert empty_dir.read_text() == "not a folder"
 
 
 def test_a_cluster_of_another_owner_is_told_with_the_command(data_dir: Path, as_root: None) -> None:

@@ -61,18 +61,18 @@ def test_the_server_inherits_no_lease_and_no_lock_of_its_starter(data_dir: Path)
     assert embedded.stop_if_idle(data_dir)
 
 
-def test_many_leases_count_until_the_last_ends(data_dir: Path) -> None:
-    with embedded.hold_lease(data_dir):
-        with embedded.hold_lease(data_dir):
+def test_many_leases_count_until_the_last_ends(empty_dir: Path) -> None:
+    with embedded.hold_lease(empty_dir):
+        with embedded.hold_lease(empty_dir):
             pass
-        assert embedded.is_leased(data_dir)
-    assert not embedded.is_leased(data_dir)
+        assert embedded.is_leased(empty_dir)
+    assert not embedded.is_leased(empty_dir)
 
 
-def test_the_watch_counts_from_the_last_lease(data_dir: Path) -> None:
-    watch = embedded.IdleWatch(data_dir)
+def test_the_watch_counts_from_the_last_lease(empty_dir: Path) -> None:
+    watch = embedded.IdleWatch(empty_dir)
     begin = time.monotonic()
-    with embedded.hold_lease(data_dir):
+    with embedded.hold_lease(empty_dir):
         assert watch.idle_for_s() == 0.0
     assert 0.0 <= watch.idle_for_s() <= time.monotonic() - begin
 
@@ -86,6 +86,8 @@ def test_who_attaches_during_a_stop_gets_a_new_server(data_dir: Path) -> None:
     with locks.exclusive(data_dir / "leases", timeout_s=5):  # what stop_if_idle holds while it stops
         late = threading.Thread(target=lambda: answers.append(_visit(data_dir)))
         late.start()
+        late.join(1)
+        assert late.is_alive()
         embedded.stop(data_dir)
         assert not answers
     late.join(60)

@@ -21,8 +21,8 @@ print(cluster.dsn, flush=True)
 """
 
 
-def test_first_start_makes_a_database_with_vector_for_psycopg(data_dir: Path) -> None:
-    cluster = embedded.ensure_running(data_dir)
+def test_first_start_makes_a_database_with_vector_for_psycopg(empty_dir: Path) -> None:
+    cluster = embedded.ensure_running(empty_dir)
 
     with psycopg.connect(cluster.dsn) as connection:
         found = connection.execute(
@@ -69,19 +69,19 @@ def test_data_outlives_a_stop(data_dir: Path) -> None:
         assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
 
 
-def test_eight_processes_racing_an_empty_folder_get_one_server(data_dir: Path) -> None:
+def test_eight_processes_racing_an_empty_folder_get_one_server(empty_dir: Path) -> None:
     """Holds by `locks.try_exclusive(layout.lock)` in cluster.ensure_running."""
-    starters = [python(START, data_dir) for _ in range(8)]
+    starters = [python(START, empty_dir) for _ in range(8)]
 
     dsns = {output_of(starter) for starter in starters}
 
     assert len(dsns) == 1
-    assert (data_dir / "postgres.log").read_text().count("starting PostgreSQL") == 1
-    assert not list(data_dir.glob("postgres.new-*"))
+    assert (empty_dir / "postgres.log").read_text().count("starting PostgreSQL") == 1
+    assert not list(empty_dir.glob("postgres.new-*"))
 
 
 def test_the_server_is_off_the_pipes_and_the_session_of_its_starter(data_dir: Path) -> None:
-    """Holds by stdin, stdout, stderr and start_new_session in programs.py."""
+    """Holds by stdin, stdout and stderr in Programs.start, and by pg_ctl's own session."""
     starter = python("import os; print(os.getpid(), flush=True)\n" + START, data_dir, start_new_session=True)
 
     out, err = starter.communicate(timeout=60)  # returns when no process has the pipes open any more
@@ -94,21 +94,21 @@ def test_the_server_is_off_the_pipes_and_the_session_of_its_starter(data_dir: Pa
         os.killpg(int(out.split()[0]), 0)
 
 
-def test_half_a_database_is_thrown_away(data_dir: Path) -> None:
-    data_dir.mkdir(mode=0o700)
-    (data_dir / "postgres.new-killed").mkdir()
-    (data_dir / "postgres.new-killed" / "PG_VERSION").write_text("18")
+def test_half_a_database_is_thrown_away(empty_dir: Path) -> None:
+    empty_dir.mkdir(mode=0o700)
+    (empty_dir / "postgres.new-killed").mkdir()
+    (empty_dir / "postgres.new-killed" / "PG_VERSION").write_text("18")
 
-    embedded.ensure_running(data_dir)
+    embedded.ensure_running(empty_dir)
 
-    assert not (data_dir / "postgres.new-killed").exists()
+    assert not (empty_dir / "postgres.new-killed").exists()
 
 
-def test_nothing_is_made_by_looking(data_dir: Path) -> None:
-    assert not embedded.is_running(data_dir)
-    assert not embedded.is_leased(data_dir)
-    assert embedded.stop_if_idle(data_dir)
-    assert not data_dir.exists()
+def test_nothing_is_made_by_looking(empty_dir: Path) -> None:
+    assert not embedded.is_running(empty_dir)
+    assert not embedded.is_leased(empty_dir)
+    assert embedded.stop_if_idle(empty_dir)
+    assert not empty_dir.exists()
 
 
 def test_the_import_brings_no_driver() -> None:

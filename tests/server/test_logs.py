@@ -38,6 +38,7 @@ async def test_a_call_is_one_line_of_names_and_numbers(
         ("memory_search", False, "INVALID_ARGUMENT"),
         ("memory_search", False, "PROJECT_NOT_FOUND"),
     ]
+    assert all(call.keys() == calls[0].keys() for call in calls)
     assert calls[0].keys() == {
         "event",
         "timestamp",

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from shared.domain import MemoryType, Scope, Status
+from shared.errors import MemoryNotFound
+from tests.memories.clients import Client, client_of
+
+
+async def test_a_history_tells_the_whole_life_of_a_retired_memory(cursor: Client, claude: Client) -> None:
+    older = await cursor.saved("Port 80")
+    memory_id = await cursor.saved("Port 8080", supersedes=(older,))
+    await claude.remember("Port 8080", type=MemoryType.DECISION)
+    await claude.revise(memory_id, 1, "Port 9090", reason="taken")
+    await cursor.forget(memory_id)
+    await cursor.restore(memory_id)
+    successor = await claude.saved("No port", supersedes=(memory_id,))
+    life = await cursor.history(memory_id)
+
+    assert (life.status, life.superseded_by, life.supersedes) == (Status.SUPERSEDED, successor, (older,))
+    assert [(each.revision, each.origin, each.content) for each in life.revisions] == [
+        (1, "remember", "Port 8080"),
+        (2, "revise", "Port 9090"),
+        (3, "restore", "Port 9090"),
+    ]
+    assert [(each.author_client, each.type) for each in life.attestations] == [
+        ("cursor", MemoryType.FACT),
+        ("claude", MemoryType.DECISION),
+    ]
+    assert [(each.event, each.revision, each.client) for each in life.events] == [
+        ("remembered", 1, "cursor"),
+        ("attested", 1, "claude"),
+        ("revised", 2, "claude"),
+        ("forgotten", 2, "cursor"),
+        ("restored", 3, "cursor"),
+        ("superseded", 3, "claude"),
+    ]
+    assert life.events[0].details == {"supersedes": [str(older)]}
+    assert life.events[-1].details == {"superseded_by": str(successor)}
+
+
+async def test_a_history_is_seen_where_its_memory_is_seen(cursor: Client) -> None:
+    talk = cursor.speaking(conversation="talk-1")
+    private = await talk.saved("Private", scope=Scope.CONVERSATION)
+    elsewhere = await (await client_of(cursor.connection, "billing")).saved("Elsewhere")
+
+    assert (await talk.history(private)).scope is Scope.CONVERSATION
+    for unseen in (private, elsewhere, uuid4()):
+        with pytest.raises(MemoryNotFound):
+            await cursor.speaking(conversation="talk-2").history(unseen)

@@ -1,0 +1,805 @@
+CREATE SCHEMA memhub;
+
+CREATE FUNCTION memhub.guard_attestation() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF NOT current_user = 'memhub_operator'
+        OR ROW (NEW.id, NEW.project_id, NEW.memory_id, NEW.revision_no, NEW.author_client, NEW.type, NEW.created_at)
+            IS DISTINCT FROM
+            ROW (OLD.id, OLD.project_id, OLD.memory_id, OLD.revision_no, OLD.author_client, OLD.type, OLD.created_at) THEN
+        RAISE EXCEPTION 'attestation % is written for ever', OLD.id
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION memhub.guard_audit_event() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF NOT current_user = 'memhub_operator'
+        OR ROW (NEW.id, NEW.transaction_id, NEW.tenant, NEW.project_id, NEW.memory_id, NEW.revision_no, NEW.scope_key,
+                NEW.event, NEW.client, NEW.request_id, NEW.created_at)
+            IS DISTINCT FROM
+            ROW (OLD.id, OLD.transaction_id, OLD.tenant, OLD.project_id, OLD.memory_id, OLD.revision_no, OLD.scope_key,
+                OLD.event, OLD.client, OLD.request_id, OLD.created_at) THEN
+        RAISE EXCEPTION 'audit event % is written for ever', OLD.id
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION memhub.guard_memory() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        IF (NEW.project_id, NEW.id, NEW.created_at, NEW.conversation)
+            IS DISTINCT FROM (OLD.project_id, OLD.id, OLD.created_at, OLD.conversation) THEN
+            RAISE EXCEPTION 'memory % cannot change its project, id, birth or scope', OLD.id
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+        END IF;
+        IF NOT (NEW.revision_no = OLD.revision_no
+                OR NEW.revision_no = OLD.revision_no + 1 AND NEW.status = 'ACTIVE') THEN
+            RAISE EXCEPTION 'memory % is % at revision % and cannot go to %',
+                OLD.id, NEW.status, OLD.revision_no, NEW.revision_no
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+        END IF;
+        IF NEW.status <> OLD.status
+            AND NOT (OLD.status = 'ACTIVE'
+                     OR NEW.status = 'ACTIVE' AND (OLD.status = 'DELETED' OR OLD.retired_by = 'judge')) THEN
+            RAISE EXCEPTION 'memory % cannot go from % to %', OLD.id, OLD.status, NEW.status
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+        END IF;
+        -- Else who retired it could be rewritten, and what a client superseded be restored as if a judge had.
+        IF NEW.status = OLD.status
+            AND (NEW.retired_at, NEW.retired_by, NEW.superseded_by)
+                IS DISTINCT FROM (OLD.retired_at, OLD.retired_by, OLD.superseded_by) THEN
+            RAISE EXCEPTION 'memory % is % already', OLD.id, OLD.status
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+        END IF;
+        IF NEW.retired_at IS NOT DISTINCT FROM OLD.retired_at THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    IF NOT (coalesce(NEW.retired_at, clock_timestamp()) BETWEEN now() AND clock_timestamp()
+            AND (TG_OP = 'UPDATE' OR NEW.created_at BETWEEN now() AND clock_timestamp()))
+        AND NOT current_user = 'memhub_operator' THEN
+        RAISE EXCEPTION 'memory % has a time that is not of this transaction', NEW.id
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
+                  HINT = 'Use clock_timestamp(), read after the locks.';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION memhub.guard_revision() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF current_user = 'memhub_operator' THEN
+        IF TG_OP = 'UPDATE' AND NEW.content <> OLD.content THEN
+            RAISE EXCEPTION 'revision % of memory % can be emptied, not rewritten', OLD.revision_no, OLD.memory_id
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+        END IF;
+        RETURN NEW;
+    END IF;
+    IF TG_OP = 'INSERT' THEN
+        IF NOT NEW.valid_from BETWEEN now() AND clock_timestamp() OR NEW.valid_to IS NOT NULL
+            OR NEW.purged_at IS NOT NULL THEN
+            RAISE EXCEPTION 'revision % of memory % must begin now and be open', NEW.revision_no, NEW.memory_id
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
+                      HINT = 'Use clock_timestamp(), read after the locks.';
+        END IF;
+        -- A revision that is opened and closed in one transaction meets no foreign key of the open one: it could stand
+        -- beyond the head, or begin before its predecessor ended.
+        IF NEW.revision_no > 1 AND NOT EXISTS (
+            SELECT FROM memhub.memories AS memory
+            JOIN memhub.memory_revisions AS previous
+                ON previous.project_id = memory.project_id AND previous.memory_id = memory.id
+                AND previous.revision_no = NEW.revision_no - 1
+            WHERE memory.project_id = NEW.project_id AND memory.id = NEW.memory_id
+                AND memory.revision_no = NEW.revision_no AND previous.valid_to <= NEW.valid_from) THEN
+            RAISE EXCEPTION 'revision % of memory % must be its head and follow a closed one',
+                NEW.revision_no, NEW.memory_id
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
+                      HINT = 'Move the head, close the revision before, then insert.';
+        END IF;
+        RETURN NEW;
+    END IF;
+    IF OLD.valid_to IS NOT NULL OR NEW.valid_to IS NULL OR NOT NEW.valid_to BETWEEN now() AND clock_timestamp()
+        OR ROW (NEW.project_id, NEW.memory_id, NEW.revision_no, NEW.origin, NEW.content, NEW.content_hash, NEW.document,
+                NEW.type, NEW.category, NEW.tags, NEW.importance, NEW.expires_at, NEW.author_client,
+                NEW.author_conversation, NEW.author_kind, NEW.source, NEW.reason, NEW.valid_from, NEW.purged_at)
+            IS DISTINCT FROM
+            ROW (OLD.project_id, OLD.memory_id, OLD.revision_no, OLD.origin, OLD.content, OLD.content_hash, OLD.document,
+                OLD.type, OLD.category, OLD.tags, OLD.importance, OLD.expires_at, OLD.author_client,
+                OLD.author_conversation, OLD.author_kind, OLD.source, OLD.reason, OLD.valid_from, OLD.purged_at)
+    THEN
+        RAISE EXCEPTION 'revision % of memory % is written: it can only be closed, once, now',
+            OLD.revision_no, OLD.memory_id
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION memhub.keep_retired_vectors() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    INSERT INTO memhub.retired_vectors (project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)
+    SELECT gone.project_id, gone.memory_id, gone.revision_no, gone.model_id, gone.dimension, gone.chunk_no,
+           gone.embedding
+    FROM gone JOIN memhub.embedding_models AS model ON model.id = gone.model_id AND model.state <> 'retired'
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION memhub.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    RAISE EXCEPTION '% on %.% is refused: it is append-only', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
+        USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
+              HINT = 'What was said stays readable for ever; memhub purge is the only way to destroy it.';
+END
+$$;
+
+CREATE FUNCTION memhub.refuse_foreign_created_at() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF NOT NEW.created_at BETWEEN now() AND clock_timestamp() AND NOT current_user = 'memhub_operator' THEN
+        RAISE EXCEPTION '%.created_at % is not of this transaction', TG_TABLE_NAME, NEW.created_at
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
+                  HINT = 'Use clock_timestamp(), read after the locks.';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION memhub.refuse_unanswered_key() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM memhub.idempotency_keys
+        WHERE project_id = NEW.project_id AND key = NEW.key AND response IS NULL) THEN
+        RAISE EXCEPTION 'idempotency key % has no response', NEW.key
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
+                  HINT = 'Store the response, or delete the key, in the transaction that claimed it.';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TABLE memhub.attestations (
+    id bigint NOT NULL,
+    project_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    revision_no integer NOT NULL,
+    author_client text NOT NULL,
+    author_conversation text,
+    author_kind text NOT NULL,
+    type text NOT NULL,
+    category text,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    importance smallint,
+    expires_at timestamp with time zone,
+    source text,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT attestations_author_client_check CHECK (((octet_length(author_client) >= 1) AND (octet_length(author_client) <= 512))),
+    CONSTRAINT attestations_author_kind_check CHECK ((author_kind = ANY (ARRAY['agent'::text, 'human_confirmed'::text, 'import'::text]))),
+    CONSTRAINT attestations_category_check CHECK (((octet_length(category) >= 1) AND (octet_length(category) <= 128))),
+    CONSTRAINT attestations_importance_check CHECK (((importance >= 0) AND (importance <= 100))),
+    CONSTRAINT attestations_source_check CHECK ((octet_length(source) <= 1000)),
+    CONSTRAINT attestations_tags_check CHECK ((cardinality(tags) <= 20)),
+    CONSTRAINT attestations_type_check CHECK ((type = ANY (ARRAY['DECISION'::text, 'CONSTRAINT'::text, 'FACT'::text, 'TASK'::text])))
+);
+
+ALTER TABLE memhub.attestations ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME memhub.attestations_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE memhub.audit_events (
+    id bigint NOT NULL,
+    transaction_id xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    tenant text NOT NULL COLLATE pg_catalog."C",
+    project_id uuid,
+    memory_id uuid,
+    revision_no integer,
+    scope_key text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    event text NOT NULL,
+    client text NOT NULL,
+    request_id text,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT audit_events_event_check CHECK ((event ~ '^[a-z_]{1,64}$'::text))
+);
+
+ALTER TABLE memhub.audit_events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME memhub.audit_events_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE memhub.counter_deltas (
+    id bigint NOT NULL,
+    project_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    counter text NOT NULL,
+    hits integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT counter_deltas_counter_check CHECK ((counter = ANY (ARRAY['search'::text, 'context'::text, 'history'::text]))),
+    CONSTRAINT counter_deltas_hits_check CHECK ((hits > 0))
+);
+
+ALTER TABLE memhub.counter_deltas ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME memhub.counter_deltas_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE memhub.embedding_models (
+    id integer NOT NULL,
+    name text NOT NULL,
+    dimension integer NOT NULL,
+    floor real NOT NULL,
+    state text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT embedding_models_dimension_check CHECK (((dimension >= 1) AND (dimension <= 16000))),
+    CONSTRAINT embedding_models_floor_check CHECK (((floor > (0)::double precision) AND (floor < (1)::double precision))),
+    CONSTRAINT embedding_models_state_check CHECK ((state = ANY (ARRAY['building'::text, 'current'::text, 'retired'::text])))
+);
+
+ALTER TABLE memhub.embedding_models ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME memhub.embedding_models_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE memhub.embedding_work (
+    project_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    revision_no integer NOT NULL,
+    model_id integer NOT NULL,
+    leased_until timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    error text,
+    CONSTRAINT embedding_work_attempts_check CHECK ((attempts >= 0))
+);
+
+CREATE TABLE memhub.idempotency_keys (
+    project_id uuid NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    fingerprint bytea NOT NULL,
+    response jsonb,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT idempotency_keys_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
+    CONSTRAINT idempotency_keys_key_check CHECK (((octet_length(key) >= 8) AND (octet_length(key) <= 128)))
+);
+
+CREATE TABLE memhub.live_memories (
+    project_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    revision_no integer NOT NULL,
+    status text DEFAULT 'ACTIVE'::text NOT NULL,
+    scope_key text NOT NULL COLLATE pg_catalog."C",
+    content_hash bytea NOT NULL,
+    document tsvector NOT NULL,
+    type text NOT NULL,
+    tags text[] NOT NULL,
+    importance smallint,
+    expires_at timestamp with time zone,
+    author_client text NOT NULL,
+    author_kind text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT live_memories_status_check CHECK ((status = 'ACTIVE'::text)),
+    CONSTRAINT live_memories_task_expires CHECK (((type <> 'TASK'::text) OR (expires_at IS NOT NULL)))
+);
+
+CREATE TABLE memhub.live_vectors (
+    project_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    revision_no integer NOT NULL,
+    model_id integer NOT NULL,
+    dimension integer NOT NULL,
+    chunk_no smallint NOT NULL,
+    embedding public.halfvec NOT NULL,
+    CONSTRAINT live_vectors_check CHECK ((public.vector_dims(embedding) = dimension)),
+    CONSTRAINT live_vectors_chunk_no_check CHECK ((chunk_no >= 0))
+);
+
+CREATE TABLE memhub.memories (
+    project_id uuid NOT NULL,
+    id uuid NOT NULL,
+    conversation text COLLATE pg_catalog."C",
+    status text DEFAULT 'ACTIVE'::text NOT NULL,
+    revision_no integer DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    retired_at timestamp with time zone,
+    retired_by text,
+    superseded_by uuid,
+    open boolean GENERATED ALWAYS AS (
+CASE
+    WHEN (status = 'ACTIVE'::text) THEN true
+    ELSE NULL::boolean
+END) STORED,
+    CONSTRAINT memories_conversation_check CHECK (((conversation ~ '^[\x21-\x7e]+$'::text) AND (octet_length(conversation) <= 512))),
+    CONSTRAINT memories_not_own_successor CHECK ((superseded_by <> id)),
+    CONSTRAINT memories_retired_by_check CHECK ((retired_by = ANY (ARRAY['client'::text, 'judge'::text]))),
+    CONSTRAINT memories_revision_no_check CHECK ((revision_no >= 1)),
+    CONSTRAINT memories_status_agrees CHECK ((
+CASE status
+    WHEN 'ACTIVE'::text THEN ((retired_at IS NULL) AND (retired_by IS NULL) AND (superseded_by IS NULL))
+    WHEN 'SUPERSEDED'::text THEN ((retired_at >= created_at) AND (retired_by IS NOT NULL) AND (superseded_by IS NOT NULL))
+    WHEN 'DELETED'::text THEN ((retired_at >= created_at) AND (retired_by IS NOT NULL) AND (superseded_by IS NULL))
+    ELSE NULL::boolean
+END IS TRUE)),
+    CONSTRAINT memories_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'SUPERSEDED'::text, 'DELETED'::text])))
+);
+
+CREATE TABLE memhub.memory_counters (
+    project_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    search_hits bigint DEFAULT 0 NOT NULL,
+    context_hits bigint DEFAULT 0 NOT NULL,
+    history_hits bigint DEFAULT 0 NOT NULL,
+    used_at timestamp with time zone NOT NULL,
+    CONSTRAINT memory_counters_context_hits_check CHECK ((context_hits >= 0)),
+    CONSTRAINT memory_counters_history_hits_check CHECK ((history_hits >= 0)),
+    CONSTRAINT memory_counters_search_hits_check CHECK ((search_hits >= 0))
+);
+
+CREATE TABLE memhub.memory_revisions (
+    project_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    revision_no integer NOT NULL,
+    previous integer GENERATED ALWAYS AS (NULLIF((revision_no - 1), 0)) STORED,
+    open_status text GENERATED ALWAYS AS (
+CASE
+    WHEN (valid_to IS NULL) THEN 'ACTIVE'::text
+    ELSE NULL::text
+END) STORED,
+    open boolean GENERATED ALWAYS AS (
+CASE
+    WHEN (valid_to IS NULL) THEN true
+    ELSE NULL::boolean
+END) STORED,
+    origin text NOT NULL,
+    content text,
+    content_hash bytea,
+    document tsvector,
+    type text NOT NULL,
+    category text,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    importance smallint,
+    expires_at timestamp with time zone,
+    author_client text NOT NULL,
+    author_conversation text,
+    author_kind text NOT NULL,
+    source text,
+    reason text,
+    valid_from timestamp with time zone NOT NULL,
+    valid_to timestamp with time zone,
+    purged_at timestamp with time zone,
+    CONSTRAINT memory_revisions_author_client_check CHECK (((octet_length(author_client) >= 1) AND (octet_length(author_client) <= 512))),
+    CONSTRAINT memory_revisions_author_kind_check CHECK ((author_kind = ANY (ARRAY['agent'::text, 'human_confirmed'::text, 'import'::text]))),
+    CONSTRAINT memory_revisions_category_check CHECK (((octet_length(category) >= 1) AND (octet_length(category) <= 128))),
+    CONSTRAINT memory_revisions_check CHECK ((valid_to >= valid_from)),
+    CONSTRAINT memory_revisions_content_check CHECK (((octet_length(content) >= 1) AND (octet_length(content) <= 32000))),
+    CONSTRAINT memory_revisions_content_hash_check CHECK ((octet_length(content_hash) = 32)),
+    CONSTRAINT memory_revisions_content_or_purged CHECK ((((content IS NULL) = (purged_at IS NOT NULL)) AND ((content IS NULL) = (content_hash IS NULL)) AND ((content IS NULL) = (document IS NULL)))),
+    CONSTRAINT memory_revisions_importance_check CHECK (((importance >= 0) AND (importance <= 100))),
+    CONSTRAINT memory_revisions_origin_check CHECK ((origin = ANY (ARRAY['remember'::text, 'revise'::text, 'restore'::text, 'import'::text]))),
+    CONSTRAINT memory_revisions_reason_check CHECK ((octet_length(reason) <= 1000)),
+    CONSTRAINT memory_revisions_revision_no_check CHECK ((revision_no >= 1)),
+    CONSTRAINT memory_revisions_source_check CHECK ((octet_length(source) <= 1000)),
+    CONSTRAINT memory_revisions_tags_check CHECK ((cardinality(tags) <= 20)),
+    CONSTRAINT memory_revisions_task_expires CHECK (((type <> 'TASK'::text) OR ((expires_at IS NOT NULL) AND ((expires_at - valid_from) <= '30 days'::interval)))),
+    CONSTRAINT memory_revisions_type_check CHECK ((type = ANY (ARRAY['DECISION'::text, 'CONSTRAINT'::text, 'FACT'::text, 'TASK'::text])))
+);
+
+CREATE TABLE memhub.project_aliases (
+    tenant text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    value text NOT NULL COLLATE pg_catalog."C",
+    project_id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT project_aliases_kind_check CHECK ((kind = ANY (ARRAY['git_remote'::text, 'workspace_path'::text]))),
+    CONSTRAINT project_aliases_value_check CHECK (((octet_length(value) >= 1) AND (octet_length(value) <= 1024)))
+);
+
+CREATE TABLE memhub.projects (
+    id uuid NOT NULL,
+    tenant text NOT NULL COLLATE pg_catalog."C",
+    slug text NOT NULL COLLATE pg_catalog."C",
+    display_name text,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT projects_display_name_check CHECK (((octet_length(display_name) >= 1) AND (octet_length(display_name) <= 256))),
+    CONSTRAINT projects_slug_check CHECK ((slug ~ '^[a-z0-9][a-z0-9._-]{0,62}[a-z0-9]$'::text)),
+    CONSTRAINT projects_tenant_check CHECK ((tenant ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'::text))
+);
+
+CREATE TABLE memhub.retired_vectors (
+    project_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    revision_no integer NOT NULL,
+    model_id integer NOT NULL,
+    dimension integer NOT NULL,
+    chunk_no smallint NOT NULL,
+    embedding public.halfvec NOT NULL,
+    CONSTRAINT retired_vectors_check CHECK ((public.vector_dims(embedding) = dimension)),
+    CONSTRAINT retired_vectors_chunk_no_check CHECK ((chunk_no >= 0))
+);
+
+CREATE TABLE memhub.schema_migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT schema_migrations_checksum_check CHECK ((checksum ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT schema_migrations_version_check CHECK ((version > 0))
+);
+
+CREATE VIEW memhub.searchable_memories AS
+ SELECT project_id,
+    memory_id,
+    revision_no,
+    scope_key,
+    content_hash,
+    document,
+    type,
+    tags,
+    importance,
+    expires_at,
+    author_client,
+    author_kind,
+    created_at,
+    updated_at
+   FROM memhub.live_memories
+  WHERE ((expires_at IS NULL) OR (expires_at > now()));
+
+CREATE TABLE memhub.term_frequencies (
+    project_id uuid NOT NULL,
+    lexeme text NOT NULL COLLATE pg_catalog."C",
+    documents integer NOT NULL,
+    CONSTRAINT term_frequencies_documents_check CHECK ((documents >= 0))
+);
+
+ALTER TABLE memhub.attestations
+    ADD CONSTRAINT attestations_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
+
+ALTER TABLE ONLY memhub.attestations
+    ADD CONSTRAINT attestations_pkey PRIMARY KEY (id);
+
+ALTER TABLE memhub.audit_events
+    ADD CONSTRAINT audit_events_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
+
+ALTER TABLE ONLY memhub.audit_events
+    ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
+
+ALTER TABLE memhub.counter_deltas
+    ADD CONSTRAINT counter_deltas_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
+
+ALTER TABLE ONLY memhub.counter_deltas
+    ADD CONSTRAINT counter_deltas_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY memhub.embedding_models
+    ADD CONSTRAINT embedding_models_id_dimension_key UNIQUE (id, dimension);
+
+ALTER TABLE ONLY memhub.embedding_models
+    ADD CONSTRAINT embedding_models_name_key UNIQUE (name);
+
+ALTER TABLE ONLY memhub.embedding_models
+    ADD CONSTRAINT embedding_models_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY memhub.embedding_work
+    ADD CONSTRAINT embedding_work_pkey PRIMARY KEY (project_id, memory_id, revision_no, model_id);
+
+ALTER TABLE ONLY memhub.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (project_id, key);
+
+ALTER TABLE memhub.live_memories
+    ADD CONSTRAINT live_memories_clock CHECK ((((updated_at >= now()) AND (updated_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
+
+ALTER TABLE ONLY memhub.live_memories
+    ADD CONSTRAINT live_memories_content UNIQUE (project_id, scope_key, content_hash);
+
+ALTER TABLE ONLY memhub.live_memories
+    ADD CONSTRAINT live_memories_pkey PRIMARY KEY (project_id, memory_id, revision_no);
+
+ALTER TABLE ONLY memhub.live_vectors
+    ADD CONSTRAINT live_vectors_pkey PRIMARY KEY (project_id, model_id, memory_id, revision_no, chunk_no);
+
+ALTER TABLE ONLY memhub.memories
+    ADD CONSTRAINT memories_head UNIQUE (project_id, id, revision_no, status);
+
+ALTER TABLE ONLY memhub.memories
+    ADD CONSTRAINT memories_pkey PRIMARY KEY (project_id, id);
+
+ALTER TABLE ONLY memhub.memory_counters
+    ADD CONSTRAINT memory_counters_pkey PRIMARY KEY (project_id, memory_id);
+
+ALTER TABLE ONLY memhub.memory_revisions
+    ADD CONSTRAINT memory_revisions_open UNIQUE (project_id, memory_id, revision_no, open);
+
+ALTER TABLE ONLY memhub.memory_revisions
+    ADD CONSTRAINT memory_revisions_pkey PRIMARY KEY (project_id, memory_id, revision_no);
+
+ALTER TABLE ONLY memhub.project_aliases
+    ADD CONSTRAINT project_aliases_pkey PRIMARY KEY (tenant, kind, value);
+
+ALTER TABLE ONLY memhub.projects
+    ADD CONSTRAINT projects_id_tenant_key UNIQUE (id, tenant);
+
+ALTER TABLE ONLY memhub.projects
+    ADD CONSTRAINT projects_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY memhub.projects
+    ADD CONSTRAINT projects_tenant_slug_key UNIQUE (tenant, slug);
+
+ALTER TABLE ONLY memhub.retired_vectors
+    ADD CONSTRAINT retired_vectors_pkey PRIMARY KEY (project_id, model_id, memory_id, revision_no, chunk_no);
+
+ALTER TABLE ONLY memhub.schema_migrations
+    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY memhub.term_frequencies
+    ADD CONSTRAINT term_frequencies_pkey PRIMARY KEY (project_id, lexeme);
+
+CREATE INDEX attestations_by_memory ON memhub.attestations USING btree (project_id, memory_id, id);
+
+CREATE INDEX audit_events_by_memory ON memhub.audit_events USING btree (project_id, memory_id, id);
+
+CREATE UNIQUE INDEX embedding_models_one_current ON memhub.embedding_models USING btree (state) WHERE (state = 'current'::text);
+
+CREATE INDEX idempotency_keys_oldest ON memhub.idempotency_keys USING btree (created_at);
+
+CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document) WITH (fastupdate=off);
+
+CREATE INDEX live_memories_expiring ON memhub.live_memories USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+CREATE INDEX live_memories_newest ON memhub.live_memories USING btree (project_id, created_at DESC, memory_id);
+
+CREATE INDEX live_vectors_of_memory ON memhub.live_vectors USING btree (project_id, memory_id, revision_no);
+
+CREATE INDEX memories_by_successor ON memhub.memories USING btree (project_id, superseded_by) WHERE (superseded_by IS NOT NULL);
+
+CREATE INDEX project_aliases_project ON memhub.project_aliases USING btree (project_id);
+
+CREATE TRIGGER attestations_guard BEFORE UPDATE ON memhub.attestations FOR EACH ROW EXECUTE FUNCTION memhub.guard_attestation();
+
+CREATE TRIGGER attestations_stay BEFORE DELETE OR TRUNCATE ON memhub.attestations FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
+
+CREATE TRIGGER audit_events_guard BEFORE UPDATE ON memhub.audit_events FOR EACH ROW EXECUTE FUNCTION memhub.guard_audit_event();
+
+CREATE TRIGGER audit_events_stay BEFORE DELETE OR TRUNCATE ON memhub.audit_events FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
+
+CREATE TRIGGER embedding_models_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.embedding_models FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+
+CREATE CONSTRAINT TRIGGER idempotency_keys_answered AFTER INSERT OR UPDATE ON memhub.idempotency_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.response IS NULL)) EXECUTE FUNCTION memhub.refuse_unanswered_key();
+
+CREATE TRIGGER idempotency_keys_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.idempotency_keys FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+
+CREATE TRIGGER live_vectors_keep AFTER DELETE ON memhub.live_vectors REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION memhub.keep_retired_vectors();
+
+CREATE TRIGGER memories_guard BEFORE INSERT OR UPDATE ON memhub.memories FOR EACH ROW EXECUTE FUNCTION memhub.guard_memory();
+
+CREATE TRIGGER memories_stay BEFORE DELETE OR TRUNCATE ON memhub.memories FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
+
+CREATE TRIGGER memory_revisions_guard BEFORE INSERT OR UPDATE ON memhub.memory_revisions FOR EACH ROW EXECUTE FUNCTION memhub.guard_revision();
+
+CREATE TRIGGER memory_revisions_stay BEFORE DELETE OR TRUNCATE ON memhub.memory_revisions FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
+
+CREATE TRIGGER project_aliases_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.project_aliases FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+
+CREATE TRIGGER projects_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.projects FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+
+ALTER TABLE ONLY memhub.attestations
+    ADD CONSTRAINT attestations_project_id_memory_id_revision_no_fkey FOREIGN KEY (project_id, memory_id, revision_no) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no);
+
+ALTER TABLE ONLY memhub.audit_events
+    ADD CONSTRAINT audit_events_project_id_tenant_fkey FOREIGN KEY (project_id, tenant) REFERENCES memhub.projects(id, tenant);
+
+ALTER TABLE ONLY memhub.counter_deltas
+    ADD CONSTRAINT counter_deltas_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
+
+ALTER TABLE ONLY memhub.embedding_work
+    ADD CONSTRAINT embedding_work_model_id_fkey FOREIGN KEY (model_id) REFERENCES memhub.embedding_models(id);
+
+ALTER TABLE ONLY memhub.embedding_work
+    ADD CONSTRAINT embedding_work_project_id_memory_id_revision_no_fkey FOREIGN KEY (project_id, memory_id, revision_no) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no);
+
+ALTER TABLE ONLY memhub.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
+
+ALTER TABLE ONLY memhub.live_memories
+    ADD CONSTRAINT live_memories_is_active FOREIGN KEY (project_id, memory_id, revision_no, status) REFERENCES memhub.memories(project_id, id, revision_no, status) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY memhub.live_vectors
+    ADD CONSTRAINT live_vectors_model_id_dimension_fkey FOREIGN KEY (model_id, dimension) REFERENCES memhub.embedding_models(id, dimension);
+
+ALTER TABLE ONLY memhub.live_vectors
+    ADD CONSTRAINT live_vectors_project_id_memory_id_revision_no_fkey FOREIGN KEY (project_id, memory_id, revision_no) REFERENCES memhub.live_memories(project_id, memory_id, revision_no) ON DELETE CASCADE;
+
+ALTER TABLE ONLY memhub.memories
+    ADD CONSTRAINT memories_active_is_open FOREIGN KEY (project_id, id, revision_no, open) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no, open) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY memhub.memories
+    ADD CONSTRAINT memories_head_exists FOREIGN KEY (project_id, id, revision_no) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY memhub.memories
+    ADD CONSTRAINT memories_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
+
+ALTER TABLE ONLY memhub.memories
+    ADD CONSTRAINT memories_successor FOREIGN KEY (project_id, superseded_by) REFERENCES memhub.memories(project_id, id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY memhub.memory_counters
+    ADD CONSTRAINT memory_counters_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
+
+ALTER TABLE ONLY memhub.memory_revisions
+    ADD CONSTRAINT memory_revisions_gapless FOREIGN KEY (project_id, memory_id, previous) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no);
+
+ALTER TABLE ONLY memhub.memory_revisions
+    ADD CONSTRAINT memory_revisions_memory FOREIGN KEY (project_id, memory_id) REFERENCES memhub.memories(project_id, id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY memhub.memory_revisions
+    ADD CONSTRAINT memory_revisions_open_is_head FOREIGN KEY (project_id, memory_id, revision_no, open_status) REFERENCES memhub.memories(project_id, id, revision_no, status) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY memhub.project_aliases
+    ADD CONSTRAINT project_aliases_project_id_tenant_fkey FOREIGN KEY (project_id, tenant) REFERENCES memhub.projects(id, tenant);
+
+ALTER TABLE ONLY memhub.retired_vectors
+    ADD CONSTRAINT retired_vectors_model_id_dimension_fkey FOREIGN KEY (model_id, dimension) REFERENCES memhub.embedding_models(id, dimension);
+
+ALTER TABLE ONLY memhub.retired_vectors
+    ADD CONSTRAINT retired_vectors_project_id_memory_id_revision_no_fkey FOREIGN KEY (project_id, memory_id, revision_no) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no);
+
+ALTER TABLE ONLY memhub.term_frequencies
+    ADD CONSTRAINT term_frequencies_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
+
+GRANT USAGE ON SCHEMA memhub TO memhub_server;
+GRANT USAGE ON SCHEMA memhub TO memhub_operator;
+
+GRANT SELECT,INSERT ON TABLE memhub.attestations TO memhub_server;
+GRANT SELECT,INSERT ON TABLE memhub.attestations TO memhub_operator;
+
+GRANT UPDATE(category) ON TABLE memhub.attestations TO memhub_operator;
+
+GRANT UPDATE(tags) ON TABLE memhub.attestations TO memhub_operator;
+
+GRANT UPDATE(source) ON TABLE memhub.attestations TO memhub_operator;
+
+GRANT SELECT,INSERT ON TABLE memhub.audit_events TO memhub_server;
+GRANT SELECT,INSERT ON TABLE memhub.audit_events TO memhub_operator;
+
+GRANT UPDATE(details) ON TABLE memhub.audit_events TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.counter_deltas TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.counter_deltas TO memhub_operator;
+
+GRANT SELECT,INSERT ON TABLE memhub.embedding_models TO memhub_server;
+GRANT SELECT,INSERT ON TABLE memhub.embedding_models TO memhub_operator;
+
+GRANT UPDATE(floor) ON TABLE memhub.embedding_models TO memhub_server;
+GRANT UPDATE(floor) ON TABLE memhub.embedding_models TO memhub_operator;
+
+GRANT UPDATE(state) ON TABLE memhub.embedding_models TO memhub_server;
+GRANT UPDATE(state) ON TABLE memhub.embedding_models TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.embedding_work TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.embedding_work TO memhub_operator;
+
+GRANT UPDATE(leased_until) ON TABLE memhub.embedding_work TO memhub_server;
+GRANT UPDATE(leased_until) ON TABLE memhub.embedding_work TO memhub_operator;
+
+GRANT UPDATE(attempts) ON TABLE memhub.embedding_work TO memhub_server;
+GRANT UPDATE(attempts) ON TABLE memhub.embedding_work TO memhub_operator;
+
+GRANT UPDATE(error) ON TABLE memhub.embedding_work TO memhub_server;
+GRANT UPDATE(error) ON TABLE memhub.embedding_work TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.idempotency_keys TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.idempotency_keys TO memhub_operator;
+
+GRANT UPDATE(response) ON TABLE memhub.idempotency_keys TO memhub_server;
+GRANT UPDATE(response) ON TABLE memhub.idempotency_keys TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.live_memories TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.live_memories TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.live_vectors TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.live_vectors TO memhub_operator;
+
+GRANT SELECT,INSERT ON TABLE memhub.memories TO memhub_server;
+GRANT SELECT,INSERT ON TABLE memhub.memories TO memhub_operator;
+
+GRANT UPDATE(status) ON TABLE memhub.memories TO memhub_server;
+GRANT UPDATE(status) ON TABLE memhub.memories TO memhub_operator;
+
+GRANT UPDATE(revision_no) ON TABLE memhub.memories TO memhub_server;
+GRANT UPDATE(revision_no) ON TABLE memhub.memories TO memhub_operator;
+
+GRANT UPDATE(retired_at) ON TABLE memhub.memories TO memhub_server;
+GRANT UPDATE(retired_at) ON TABLE memhub.memories TO memhub_operator;
+
+GRANT UPDATE(retired_by) ON TABLE memhub.memories TO memhub_server;
+GRANT UPDATE(retired_by) ON TABLE memhub.memories TO memhub_operator;
+
+GRANT UPDATE(superseded_by) ON TABLE memhub.memories TO memhub_server;
+GRANT UPDATE(superseded_by) ON TABLE memhub.memories TO memhub_operator;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE memhub.memory_counters TO memhub_server;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.memory_counters TO memhub_operator;
+
+GRANT SELECT,INSERT ON TABLE memhub.memory_revisions TO memhub_server;
+GRANT SELECT,INSERT ON TABLE memhub.memory_revisions TO memhub_operator;
+
+GRANT UPDATE(content) ON TABLE memhub.memory_revisions TO memhub_operator;
+
+GRANT UPDATE(content_hash) ON TABLE memhub.memory_revisions TO memhub_operator;
+
+GRANT UPDATE(document) ON TABLE memhub.memory_revisions TO memhub_operator;
+
+GRANT UPDATE(category) ON TABLE memhub.memory_revisions TO memhub_operator;
+
+GRANT UPDATE(tags) ON TABLE memhub.memory_revisions TO memhub_operator;
+
+GRANT UPDATE(source) ON TABLE memhub.memory_revisions TO memhub_operator;
+
+GRANT UPDATE(reason) ON TABLE memhub.memory_revisions TO memhub_operator;
+
+GRANT UPDATE(valid_to) ON TABLE memhub.memory_revisions TO memhub_server;
+GRANT UPDATE(valid_to) ON TABLE memhub.memory_revisions TO memhub_operator;
+
+GRANT UPDATE(purged_at) ON TABLE memhub.memory_revisions TO memhub_operator;
+
+GRANT SELECT,INSERT ON TABLE memhub.project_aliases TO memhub_server;
+GRANT SELECT,INSERT ON TABLE memhub.project_aliases TO memhub_operator;
+
+GRANT SELECT,INSERT ON TABLE memhub.projects TO memhub_server;
+GRANT SELECT,INSERT ON TABLE memhub.projects TO memhub_operator;
+
+GRANT UPDATE(display_name) ON TABLE memhub.projects TO memhub_server;
+GRANT UPDATE(display_name) ON TABLE memhub.projects TO memhub_operator;
+
+GRANT SELECT,INSERT ON TABLE memhub.retired_vectors TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.retired_vectors TO memhub_operator;
+
+GRANT SELECT ON TABLE memhub.schema_migrations TO memhub_server;
+GRANT SELECT ON TABLE memhub.schema_migrations TO memhub_operator;
+
+GRANT SELECT ON TABLE memhub.searchable_memories TO memhub_server;
+GRANT SELECT ON TABLE memhub.searchable_memories TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.term_frequencies TO memhub_server;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.term_frequencies TO memhub_operator;
