@@ -25,7 +25,8 @@ async def test_the_backlog_shows_its_depth_and_its_age_and_not_what_is_not_due(c
         "INSERT INTO procrastinate_jobs (queue_name, task_name) VALUES ('embed', 'x'), ('embed', 'x')"
     )
     await connection.execute(
-        "INSERT INTO procrastinate_jobs (queue_name, task_name, scheduled_at) VALUES ('counters', 'x', now() + interval '1 h')"
+        """INSERT INTO procrastinate_jobs (queue_name, task_name, scheduled_at)
+           VALUES ('counters', 'x', now() + interval '1 h')"""
     )
     await connection.execute("UPDATE procrastinate_events SET at = now() - interval '1 min' WHERE job_id = 1")
     counters, embed, _ = (await status(connection, Settings())).queues

@@ -71,7 +71,7 @@ def fake() -> FakeEmbedder:
 async def shelf(fake: FakeEmbedder, database: Database, settings: Settings) -> AsyncIterator[Shelf]:
     """A shelf with the fake model, registered as the current one."""
 
-    def load(_settings: Settings, *, name: str | None = None) -> FakeEmbedder:
+    def load(settings: Settings, *, name: str | None = None) -> FakeEmbedder:
         return fake
 
     shelf = Shelf(settings, load=load)

@@ -344,7 +344,7 @@ async def test_memories_from_before_the_model_are_owed_and_swept(
 ) -> None:
     memories = [await write(f"Written without a model, number {number}") for number in range(3)]
     assert await waiting(connection) == 0
-    shelf = Shelf(settings, load=lambda _settings, *, name=None: fake)
+    shelf = Shelf(settings, load=lambda settings, *, name=None: fake)
     await shelf.refresh(database)
     embedder = EmbedderActor(database, settings, shelf)
     await embedder.backfill()
