@@ -9,9 +9,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
 from pydantic import BaseModel
 
-from shared.errors import InvalidArgument, MemhubError, MemoryNotFound, ProjectNotFound
+from shared.errors import Forbidden, InvalidArgument, MemhubError, MemoryNotFound, ProjectNotFound, TenantRequired
 
-_CALLER_ERRORS = (InvalidArgument, MemoryNotFound, ProjectNotFound)
+_CALLER_ERRORS = (Forbidden, InvalidArgument, MemoryNotFound, ProjectNotFound, TenantRequired)
 
 
 def success(result: BaseModel) -> CallToolResult:

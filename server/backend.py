@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
@@ -15,6 +16,13 @@ from shared.screening import Finding
 AliasKind = Literal["git_remote", "workspace_path"]
 Aliases = Mapping[AliasKind, str]
 Work = Literal["read", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a database that can be served from says of itself."""
+
+    fleet: Literal["alive", "absent"]
 
 
 class Used(Protocol):
@@ -48,6 +56,12 @@ class Projects(Protocol):
     async def resolve_alias(self, connection: Any, tenant: str, aliases: Aliases) -> ProjectScope: ...
 
     async def listed(self, connection: Any, tenant: str) -> Sequence[Listed]: ...
+
+    async def default(self, connection: Any, tenant: str) -> ProjectScope:
+        """The tenant's project `default`, or where there is none a scope that holds nothing."""
+        ...
+
+    async def ensure_default(self, connection: Any, tenant: str, author: Author) -> ProjectScope: ...
 
     async def owning(self, connection: Any, tenant: str, memory_id: UUID) -> ProjectScope:
         """The project of a memory; MemoryNotFound where this tenant has no such memory."""
@@ -91,6 +105,10 @@ class Backend(Protocol):
 
     async def screen(self, text: str) -> Finding | None:
         """The first credential that the text seems to hold."""
+        ...
+
+    async def health(self) -> Health:
+        """Raises BackendUnavailable and SchemaMismatch where calls could not be served."""
         ...
 
     async def aclose(self) -> None: ...

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import anyio.to_thread
 
-from server.backend import Backend, Work
-from shared import projects
+from server.backend import Backend, Health, Work
+from shared import migrations, projects, statements
 from shared.database import Database
 from shared.domain import Author, Memory, ProjectScope
 from shared.memories import rows
@@ -21,6 +21,8 @@ from shared.opening import opened
 from shared.retrieval.search import search
 from shared.screening import Finding, screen
 from shared.settings import Settings
+
+_FLEET_IS_ALIVE = statements.load("health")["fleet_is_alive"]
 
 
 async def open_backend(settings: Settings) -> Backend:
@@ -45,6 +47,11 @@ class Postgres:
     async def screen(self, text: str) -> Finding | None:
         # On a thread: 32,000 bytes take 24 ms, and the first call imports the detectors.
         return await anyio.to_thread.run_sync(screen, text)
+
+    async def health(self) -> Health:
+        async with self._database.connection("read") as connection:
+            await migrations.verify(connection)
+            return Health(fleet="alive" if await connection.fetchval(_FLEET_IS_ALIVE) else "absent")
 
     async def aclose(self) -> None:
         await self._held.aclose()

@@ -81,7 +81,7 @@ def find(uri: str) -> Reading:
 
 async def _projects(call: Call) -> str:
     async with call.reading() as connection:
-        projects = await call.backend.projects.listed(connection, call.caller.tenant)
+        projects = await call.projects.listed(connection, call.caller.tenant)
     return _json({"projects": [_plain(ProjectView.model_validate(listed.project)) for listed in projects]})
 
 
@@ -105,7 +105,7 @@ async def _history(call: Call, memory_id: UUID) -> str:
 
 
 async def _owning(call: Call, connection: Any, memory_id: UUID) -> ProjectScope:
-    scope = await call.backend.projects.owning(connection, call.caller.tenant, memory_id)
+    scope = await call.projects.owning(connection, call.caller.tenant, memory_id)
     call.project = scope.slug
     return scope
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid5
 
-from server.backend import Aliases, Work
+from server.backend import Aliases, Health, Work
 from shared.domain import Author, AuthorKind, Memory, ProjectScope, Status
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
 from shared.memories.requests import Remember, Revise
@@ -51,6 +51,9 @@ class InMemory:
     async def screen(self, text: str) -> Finding | None:
         return Finding("Private Key", 1) if "PRIVATE KEY" in text else None
 
+    async def health(self) -> Health:
+        return Health(fleet="absent")
+
     async def aclose(self) -> None:
         self.opened = 0
 
@@ -84,6 +87,14 @@ class InMemory:
 
     async def resolve_alias(self, connection: Any, tenant: str, aliases: Aliases) -> ProjectScope:
         raise ProjectRequired("project: none was named.", next="Give project.")
+
+    async def default(self, connection: Any, tenant: str) -> ProjectScope:
+        return await self.resolve(connection, tenant, "default")
+
+    async def ensure_default(self, connection: Any, tenant: str, author: Author) -> ProjectScope:
+        slug = "default"
+        made = ProjectScope(tenant=tenant, project_id=project_id(slug), slug=slug, display_name=None)
+        return self.slugs.setdefault(slug, made)
 
     async def listed(self, connection: Any, tenant: str) -> list[Any]:
         return [SimpleNamespace(project=scope) for scope in self.slugs.values() if scope.tenant == tenant]
