@@ -11,7 +11,6 @@ from uuid import UUID
 from shared.domain import Author, Memory, ProjectScope
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
-from shared.screening import Finding
 
 AliasKind = Literal["git_remote", "workspace_path"]
 Aliases = Mapping[AliasKind, str]
@@ -101,10 +100,6 @@ class Backend(Protocol):
 
     def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
         """A connection in no transaction; what the driver raises inside leaves as a MemhubError."""
-        ...
-
-    async def screen(self, text: str) -> Finding | None:
-        """The first credential that the text seems to hold."""
         ...
 
     async def health(self) -> Health:

@@ -9,12 +9,13 @@ from typing import Any
 from uuid import UUID
 
 import anyio
+import anyio.to_thread
 
 from server.backend import Aliases, Backend, Projects
 from server.bound import BoundProjects
+from shared import screening
 from shared.domain import Author, ProjectScope
 from shared.errors import Forbidden, SensitiveContent, UnknownOutcome
-from shared.screening import Finding
 
 WRITE_S_MAX = 60.0
 """Above every timeout of the database, so that it only ends a write whose connection hangs."""
@@ -72,18 +73,26 @@ class Call:
                 next="Use a credential that may write, or ask whoever made this one.",
             )
 
-    async def screened(self, texts: Mapping[str, str | None], *, acknowledged: bool | None = None) -> str | None:
-        """The detector that was overridden, None where there was nothing to override.
+    async def screened(
+        self, texts: Mapping[str, str | None], *, acknowledged: bool = False, otherwise: str
+    ) -> str | None:
+        """The detector that the caller overrides, None where nothing looks like a credential.
 
-        None as `acknowledged`: the tool has no acknowledge_sensitive. Raises SensitiveContent naming the argument.
+        Raises SensitiveContent naming the argument; its `next` ends with what to do `otherwise`: if it is none.
         """
         overridden = None
         for argument, text in texts.items():
-            finding = await self.backend.screen(text) if text else None
+            # On a thread: 32,000 bytes take 24 ms, and the first call imports the detectors.
+            finding = await anyio.to_thread.run_sync(screening.screen, text) if text else None
             if finding is None:
                 continue
             if not acknowledged:
-                raise _sensitive(argument, finding, can_acknowledge=acknowledged is not None)
+                seen = f"line {finding.line} looks like a credential ({finding.detector})"
+                raise SensitiveContent(
+                    finding.detector,
+                    f"{argument}: {seen}; nothing was stored.",
+                    next=f"Store where it is kept instead. {otherwise}",
+                )
             overridden = finding.detector
         return overridden
 
@@ -108,12 +117,3 @@ class Call:
                 f"The write did not end within {WRITE_S_MAX:.0f} s; whether it took place is not known.",
                 next="Repeat it with the same client_request_id, or re-read before you write again.",
             )
-
-
-def _sensitive(argument: str, finding: Finding, *, can_acknowledge: bool) -> SensitiveContent:
-    override = " Only if it is none: acknowledge_sensitive=true." if can_acknowledge else ""
-    return SensitiveContent(
-        finding.detector,
-        f"{argument}: line {finding.line} looks like a credential ({finding.detector}); nothing was stored.",
-        next=f"Store where it is kept instead.{override}",
-    )

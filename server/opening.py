@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Awaitable, Callable
 
 import anyio.to_thread
 
 from server.backend import Backend
+from shared import screening
 from shared.settings import Settings
 
 
@@ -17,6 +19,8 @@ def of(settings: Settings) -> Callable[[], Awaitable[Backend]]:
     async def attempt() -> Backend:
         postgres = await anyio.to_thread.run_sync(importlib.import_module, "server.postgres")
         backend: Backend = await postgres.open_backend(settings)
+        # The first write shall not wait for what screening imports, and the first search not at all.
+        threading.Thread(target=screening.warm, daemon=True).start()
         return backend
 
     return attempt

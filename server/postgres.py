@@ -6,8 +6,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 from uuid import UUID
 
-import anyio.to_thread
-
 from server.backend import Backend, Health, Work
 from shared import migrations, projects, statements
 from shared.database import Database
@@ -19,7 +17,6 @@ from shared.memories.remember import remember
 from shared.memories.revise import revise
 from shared.opening import opened
 from shared.retrieval.search import search
-from shared.screening import Finding, screen
 from shared.settings import Settings
 
 _FLEET_IS_ALIVE = statements.load("health")["fleet_is_alive"]
@@ -43,10 +40,6 @@ class Postgres:
 
     def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
         return self._database.connection(work)
-
-    async def screen(self, text: str) -> Finding | None:
-        # On a thread: 32,000 bytes take 24 ms, and the first call imports the detectors.
-        return await anyio.to_thread.run_sync(screen, text)
 
     async def health(self) -> Health:
         async with self._database.connection("read") as connection:

@@ -32,7 +32,7 @@ class MemoryForgetResult(View):
 
 
 async def run(call: Call, arguments: MemoryForgetArguments) -> MemoryForgetResult:
-    await call.screened({"reason": arguments.reason})
+    await call.screened({"reason": arguments.reason}, otherwise="If it is none, say it in other words.")
     memories = call.backend.memories
     act = memories.restore if arguments.restore else memories.forget
     async with call.writing() as connection:

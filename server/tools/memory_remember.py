@@ -105,6 +105,7 @@ async def run(call: Call, arguments: MemoryRememberArguments) -> MemoryRememberR
             "source": arguments.source,
         },
         acknowledged=arguments.acknowledge_sensitive,
+        otherwise="If it is none, repeat with acknowledge_sensitive=true.",
     )
     request = _request(call.caller, arguments, acknowledged)
     async with call.writing() as connection:

@@ -62,7 +62,8 @@ async def run(call: Call, arguments: MemoryReviseArguments) -> MemoryReviseResul
             "content": arguments.content,
             "tags": " ".join(arguments.tags or ()),
             "change_reason": arguments.change_reason,
-        }
+        },
+        otherwise="If it is none, use memory_remember with supersedes and acknowledge_sensitive=true.",
     )
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)

@@ -14,7 +14,8 @@ from shared.domain import Author, Memory, ProjectScope, Scope, Status
 from shared.errors import InvalidArgument, MemoryNotFound
 from shared.memories import idempotency, locks, races, rows
 from shared.memories.locks import Locked, Twin
-from shared.memories.requests import Remember, fingerprint, task_expiry_told
+from shared.memories.refusals import task_expiry_told
+from shared.memories.requests import Remember, fingerprint
 from shared.text.document import Document, prepare
 
 _SQL = statements.load("memories")

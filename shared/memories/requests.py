@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import asyncpg
 import orjson
 
 from shared.domain import AuthorKind, MemoryType, Scope
-from shared.errors import InvalidArgument
-
-_TASK_EXPIRES = ("memory_revisions_task_expires", "live_memories_task_expires")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,18 +55,3 @@ def fingerprint(request: Remember | Revise, *, conversation: str | None) -> byte
     return hashlib.sha256(
         orjson.dumps([type(request).__name__, conversation, said], default=str, option=orjson.OPT_SORT_KEYS)
     ).digest()
-
-
-@contextmanager
-def task_expiry_told() -> Iterator[None]:
-    """Turns the database's refusal of a TASK's expiry, judged by its own clock, into InvalidArgument."""
-    try:
-        yield
-    except asyncpg.CheckViolationError as refused:
-        if refused.constraint_name not in _TASK_EXPIRES:
-            raise
-        raise InvalidArgument(
-            "expires_at",
-            "a TASK always expires, at most 30 days from now",
-            next="Give an instant within 30 days.",
-        ) from None

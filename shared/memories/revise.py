@@ -11,7 +11,8 @@ import asyncpg
 from shared import outbox, statements
 from shared.domain import Author, AuthorKind, Memory, MemoryType, ProjectScope, Scope, Status
 from shared.memories import idempotency, locks, races, rows
-from shared.memories.requests import Revise, fingerprint, task_expiry_told
+from shared.memories.refusals import task_expiry_told
+from shared.memories.requests import Revise, fingerprint
 from shared.text.document import prepare
 
 _SQL = statements.load("memories")

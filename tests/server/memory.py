@@ -15,7 +15,6 @@ from shared.domain import Author, AuthorKind, Memory, ProjectScope, Status
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
-from shared.screening import Finding
 
 NAMESPACE = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -47,9 +46,6 @@ class InMemory:
     async def connection(self, work: Work) -> AsyncIterator[Any]:
         self.opened += 1
         yield self
-
-    async def screen(self, text: str) -> Finding | None:
-        return Finding("Private Key", 1) if "PRIVATE KEY" in text else None
 
     async def health(self) -> Health:
         return Health(fleet="absent")

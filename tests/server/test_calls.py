@@ -16,6 +16,7 @@ from tests.server.conftest import serving
 from tests.server.memory import InMemory, project_id
 
 CONTENT = "Pagination uses cursors."
+SECRET = "Staging:\npassword: hunter2Kq9vTz81"
 UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 
 
@@ -128,14 +129,21 @@ async def test_the_setting_of_the_client_s_name_goes_first(backend: InMemory) ->
 
 
 async def test_what_looks_like_a_credential_is_refused_unless_acknowledged(client: Client, backend: InMemory) -> None:
-    content = "-----BEGIN PRIVATE KEY-----"
-    error = await refused(client, "memory_remember", content=content)
+    error = await refused(client, "memory_remember", content=SECRET)
     assert error["code"] == "SENSITIVE_CONTENT"
-    assert "Private Key" in error["message"]
-    assert content not in json.dumps(error)
+    assert "line 2" in error["message"]
+    assert "acknowledge_sensitive" in error["next"]
+    assert "hunter" not in json.dumps(error)
     assert (backend.asked, backend.opened) == ([], 0)
-    await answered(client, "memory_remember", content=content, acknowledge_sensitive=True)
-    assert backend.asked[0].acknowledged == "Private Key"
+    await answered(client, "memory_remember", content=SECRET, acknowledge_sensitive=True)
+    assert backend.asked[0].acknowledged
+
+
+async def test_a_revision_is_screened_too_and_told_the_way_that_it_has(client: Client, backend: InMemory) -> None:
+    error = await refused(client, "memory_revise", memory_id=UNKNOWN_ID, expected_revision=1, content=SECRET)
+    assert error["code"] == "SENSITIVE_CONTENT"
+    assert "memory_remember" in error["next"]
+    assert backend.asked == []
 
 
 async def test_revise_forget_restore_and_history_answer_within_their_schemas(client: Client, backend: InMemory) -> None:

@@ -1,5 +1,6 @@
 """Real processes on raw pipes; every line that `Raw` reads is checked to be JSON-RPC."""
 
+import fcntl
 import json
 import os
 import signal
@@ -192,13 +193,18 @@ def test_an_end_before_any_request_is_clean(tmp_path: Path) -> None:
         assert raw.lines == []
 
 
-def test_the_last_line_is_whole_however_it_came_to_be(raw: Raw) -> None:
-    """Fails where the writer is cancelled with the rest of the session in server/stdio.py."""
-    raw.send(*[b"garbage\n"] * 200)
+def test_the_last_line_waits_for_a_slow_reader(raw: Raw) -> None:
+    """Fails where the writer is a task of the inner group in server/stdio.py and is cancelled with it."""
+    pipe_bytes = fcntl.fcntl(raw._stdout, fcntl.F_SETPIPE_SZ, 4_096)
+    raw.send(b"garbage\n")
+    raw.answer(None)
+    one_more_than_fits = pipe_bytes // (len(raw.lines[-1]) + 1) + 1
+    raw.send(*[b"garbage\n"] * one_more_than_fits)
     raw.close_stdin()
+    with pytest.raises(subprocess.TimeoutExpired):
+        raw.process.wait(1)
     assert raw.ended() == 0
-    refusals = [line for line in raw.lines if b"-32700" in line]
-    assert len(refusals) == 200
+    assert len([line for line in raw.lines if b"-32700" in line]) == 1 + one_more_than_fits
 
 
 def test_calls_that_came_before_the_end_of_input_are_still_answered(tmp_path: Path) -> None:
