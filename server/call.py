@@ -78,8 +78,10 @@ class Call:
     ) -> str | None:
         """The detector that the caller overrides, None where nothing looks like a credential.
 
-        Raises SensitiveContent naming the argument; its `next` ends with what to do `otherwise`: if it is none.
+        Raises Forbidden for a caller that may only read, and SensitiveContent naming the argument; its `next` ends
+        with what to do `otherwise`: if it is none.
         """
+        self.refuse_read_only()
         overridden = None
         for argument, text in texts.items():
             # On a thread: 32,000 bytes take 24 ms, and the first call imports the detectors.

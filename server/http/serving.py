@@ -22,6 +22,7 @@ from server.backend import Backend
 from server.gateway import Gateway
 from server.http import app
 from server.http.caller import identify
+from server.http.credentials import Credentials
 from server.http.origin import is_loopback
 from shared import logs
 from shared.errors import ConfigurationError
@@ -40,10 +41,11 @@ def run(settings: Settings, *, host: str, port: int, opener: Callable[[], Awaita
     """Serve until a signal and end the process. Raises ConfigurationError before the port is bound."""
     gateway = Gateway(opener=opener)
     application = Application(gateway=gateway, identify=identify)
-    asgi = app.build(settings, bound=host, gateway=gateway, server=application.server())
+    doors = app.doors(settings, gateway)
+    asgi = app.build(settings, bound=host, gateway=gateway, server=application.server(), doors=doors)
     listener = _bind(host, port)
     try:
-        asyncio.run(_Server(asgi, listener, auth=_auth_mode(settings), host=host).serve([listener]))
+        asyncio.run(_Server(asgi, listener, credentials=doors.credentials, host=host).serve([listener]))
     except BaseException as bug:
         logs.failure("crashed", bug)
         os._exit(1)
@@ -52,7 +54,7 @@ def run(settings: Settings, *, host: str, port: int, opener: Callable[[], Awaita
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, asgi: ASGIApp, listener: socket.socket, *, auth: str, host: str) -> None:
+    def __init__(self, asgi: ASGIApp, listener: socket.socket, *, credentials: Credentials, host: str) -> None:
         super().__init__(
             uvicorn.Config(
                 asgi,
@@ -68,14 +70,15 @@ class _Server(uvicorn.Server):
             )
         )
         self._listener = listener
-        self._auth = auth
+        self._credentials = credentials
         self._host = host
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         port = self._listener.getsockname()[1]
-        logs.event("http_listening", host=self._host, port=port, path=app.MCP_PATH, auth=self._auth)
-        _tell_open(self._auth, self._host)
+        logs.event("http_listening", host=self._host, port=port, path=app.MCP_PATH, auth=self._credentials.mode)
+        if self._credentials.is_open:
+            _tell_open(self._host)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         logs.event("http_stopping")
@@ -103,16 +106,11 @@ def _bind(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _auth_mode(settings: Settings) -> str:
-    return "none"
-
-
-def _tell_open(auth: str, host: str) -> None:
-    if auth != "none":
-        return
+def _tell_open(host: str) -> None:
     reach = "this machine only" if is_loopback(host) else "EVERY machine that can reach this address"
     logs.event(
         "http_without_key",
         level="WARNING",
-        message=f"No key is configured: {reach} may read and write every tenant. Set MEMHUB_API_KEY.",
+        message=f"No key is configured: until a token is made, {reach} may read and write every tenant. "
+        "Set MEMHUB_API_KEY, or run `memhub token create`.",
     )
