@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
-from shared.domain import Author, Memory, ProjectScope
+from shared.domain import Author, Changes, Memory, ProjectScope
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
 
@@ -89,6 +89,14 @@ class Memories(Protocol):
     async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory: ...
 
 
+class Feed(Protocol):
+    """What changed, whoever wrote it."""
+
+    async def snapshot(self, connection: Any) -> str: ...
+
+    async def since(self, connection: Any, snapshot: str) -> Changes: ...
+
+
 class Backend(Protocol):
     """An opened database with the services that run on it."""
 
@@ -97,6 +105,9 @@ class Backend(Protocol):
 
     @property
     def memories(self) -> Memories: ...
+
+    @property
+    def feed(self) -> Feed: ...
 
     def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
         """A connection in no transaction; what the driver raises inside leaves as a MemhubError."""

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from server.backend import Backend, Health, Work
-from shared import migrations, projects, statements
+from shared import feed, migrations, projects, statements
 from shared.database import Database
 from shared.domain import Author, Memory, ProjectScope
 from shared.memories import rows
@@ -37,6 +37,7 @@ class Postgres:
         self._held = held
         self.projects = projects
         self.memories = _Memories()
+        self.feed = feed
 
     def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
         return self._database.connection(work)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
-from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from server.application import Application
 from server.gateway import Gateway
 from server.http import health, metadata
 from server.http.auth import AuthMiddleware
@@ -59,18 +59,18 @@ def _issuer(settings: Settings) -> Issuer | None:
     return OAuthIssuer(settings, Keys(settings.oauth_issuer))
 
 
-def build(settings: Settings, *, bound: str, gateway: Gateway, server: Server[Any], doors: Doors) -> ASGIApp:
+def build(settings: Settings, *, bound: str, gateway: Gateway, application: Application, doors: Doors) -> ASGIApp:
     """The application of one process bound to the host `bound`; entering its lifespan begins to open the database."""
     # Plain JSON answers: nothing of ours streams but subscriptions, and they stream in either mode.
     sessions = StreamableHTTPSessionManager(
-        server,
+        application.server(),
         json_response=True,
         max_request_body_size=settings.http_body_bytes_max,
         max_sessions=settings.http_sessions_max,
         session_idle_timeout=settings.http_session_idle_s,
     )
     app: ASGIApp = Starlette(
-        routes=_routes(settings, gateway, sessions), lifespan=_lifespan(gateway, sessions, doors.usage)
+        routes=_routes(settings, gateway, sessions), lifespan=_lifespan(gateway, sessions, application, doors.usage)
     )
     app = TenantMiddleware(app)
     app = AuthMiddleware(app, credentials=doors.credentials, rates=doors.rates, metadata_url=metadata.url(settings))
@@ -92,7 +92,7 @@ def _routes(settings: Settings, gateway: Gateway, sessions: StreamableHTTPSessio
     ]
 
 
-def _lifespan(gateway: Gateway, sessions: StreamableHTTPSessionManager, usage: Usage) -> Any:
+def _lifespan(gateway: Gateway, sessions: StreamableHTTPSessionManager, application: Application, usage: Usage) -> Any:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         gateway.begin()
@@ -102,6 +102,7 @@ def _lifespan(gateway: Gateway, sessions: StreamableHTTPSessionManager, usage: U
                 yield
         finally:
             noting.cancel()
+            await application.aclose()
             with anyio.move_on_after(CLOSE_S):
                 await usage.flush()
             with anyio.move_on_after(CLOSE_S):

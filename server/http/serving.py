@@ -42,10 +42,10 @@ def run(settings: Settings, *, host: str, port: int, opener: Callable[[], Awaita
     gateway = Gateway(opener=opener)
     application = Application(gateway=gateway, identify=identify)
     doors = app.doors(settings, gateway)
-    asgi = app.build(settings, bound=host, gateway=gateway, server=application.server(), doors=doors)
+    asgi = app.build(settings, bound=host, gateway=gateway, application=application, doors=doors)
     listener = _bind(host, port)
     try:
-        asyncio.run(_Server(asgi, listener, credentials=doors.credentials, host=host).serve([listener]))
+        asyncio.run(_Server(asgi, listener, application, credentials=doors.credentials, host=host).serve([listener]))
     except BaseException as bug:
         logs.failure("crashed", bug)
         os._exit(1)
@@ -54,7 +54,15 @@ def run(settings: Settings, *, host: str, port: int, opener: Callable[[], Awaita
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, asgi: ASGIApp, listener: socket.socket, *, credentials: Credentials, host: str) -> None:
+    def __init__(
+        self,
+        asgi: ASGIApp,
+        listener: socket.socket,
+        application: Application,
+        *,
+        credentials: Credentials,
+        host: str,
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 asgi,
@@ -70,6 +78,7 @@ class _Server(uvicorn.Server):
             )
         )
         self._listener = listener
+        self._application = application
         self._credentials = credentials
         self._host = host
 
@@ -85,6 +94,8 @@ class _Server(uvicorn.Server):
         last = threading.Timer(STOP_S, os._exit, (0,))
         last.daemon = True
         last.start()
+        # uvicorn waits for open responses, and these would never end by themselves.
+        self._application.subscriptions.close_streams()
         await super().shutdown(sockets)
 
     @contextmanager

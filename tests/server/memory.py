@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from server.backend import Aliases, Health, Work
-from shared.domain import Author, AuthorKind, Memory, ProjectScope, Status
+from shared.domain import Author, AuthorKind, Change, Changes, Memory, ProjectScope, Status
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
@@ -32,6 +32,7 @@ class InMemory:
     held: dict[UUID, Memory] = field(default_factory=dict)
     asked: list[Any] = field(default_factory=list)
     authors: list[Author] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
     opened: int = 0
 
     @property
@@ -41,6 +42,16 @@ class InMemory:
     @property
     def memories(self) -> InMemory:
         return self
+
+    @property
+    def feed(self) -> InMemory:
+        return self
+
+    async def snapshot(self, connection: Any) -> str:
+        return str(len(self.changes))
+
+    async def since(self, connection: Any, snapshot: str) -> Changes:
+        return Changes(str(len(self.changes)), tuple(self.changes[int(snapshot) :]), overflowed=False)
 
     @asynccontextmanager
     async def connection(self, work: Work) -> AsyncIterator[Any]:
