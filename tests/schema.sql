@@ -186,6 +186,25 @@ BEGIN
 END
 $$;
 
+CREATE TABLE memhub.api_tokens (
+    id uuid NOT NULL,
+    tenant text NOT NULL COLLATE pg_catalog."C",
+    project_id uuid,
+    name text NOT NULL,
+    hash bytea NOT NULL,
+    read_only boolean NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT api_tokens_check CHECK ((revoked_at >= created_at)),
+    CONSTRAINT api_tokens_check1 CHECK ((last_used_at >= created_at)),
+    CONSTRAINT api_tokens_expiry CHECK ((expires_at > created_at)),
+    CONSTRAINT api_tokens_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT api_tokens_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 128))),
+    CONSTRAINT api_tokens_tenant_check CHECK ((tenant ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'::text))
+);
+
 CREATE TABLE memhub.attestations (
     id bigint NOT NULL,
     project_id uuid NOT NULL,
@@ -535,6 +554,12 @@ CREATE TABLE memhub.term_frequencies (
     CONSTRAINT term_frequencies_documents_check CHECK ((documents >= 0))
 );
 
+ALTER TABLE ONLY memhub.api_tokens
+    ADD CONSTRAINT api_tokens_hash_key UNIQUE (hash);
+
+ALTER TABLE ONLY memhub.api_tokens
+    ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (id);
+
 ALTER TABLE memhub.attestations
     ADD CONSTRAINT attestations_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
 
@@ -625,9 +650,13 @@ ALTER TABLE ONLY memhub.schema_migrations
 ALTER TABLE ONLY memhub.term_frequencies
     ADD CONSTRAINT term_frequencies_pkey PRIMARY KEY (project_id, lexeme);
 
+CREATE INDEX api_tokens_of_tenant ON memhub.api_tokens USING btree (tenant, created_at);
+
 CREATE INDEX attestations_by_memory ON memhub.attestations USING btree (project_id, memory_id, id);
 
 CREATE INDEX audit_events_by_memory ON memhub.audit_events USING btree (project_id, memory_id, id);
+
+CREATE INDEX audit_events_by_transaction ON memhub.audit_events USING btree (transaction_id);
 
 CREATE UNIQUE INDEX embedding_models_one_current ON memhub.embedding_models USING btree (state) WHERE (state = 'current'::text);
 
@@ -646,6 +675,8 @@ CREATE INDEX live_vectors_of_memory ON memhub.live_vectors USING btree (project_
 CREATE INDEX memories_by_successor ON memhub.memories USING btree (project_id, superseded_by) WHERE (superseded_by IS NOT NULL);
 
 CREATE INDEX project_aliases_project ON memhub.project_aliases USING btree (project_id);
+
+CREATE TRIGGER api_tokens_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.api_tokens FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
 
 CREATE TRIGGER attestations_guard BEFORE UPDATE ON memhub.attestations FOR EACH ROW EXECUTE FUNCTION memhub.guard_attestation();
 
@@ -674,6 +705,9 @@ CREATE TRIGGER memory_revisions_stay BEFORE DELETE OR TRUNCATE ON memhub.memory_
 CREATE TRIGGER project_aliases_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.project_aliases FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
 
 CREATE TRIGGER projects_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.projects FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
+
+ALTER TABLE ONLY memhub.api_tokens
+    ADD CONSTRAINT api_tokens_project_id_tenant_fkey FOREIGN KEY (project_id, tenant) REFERENCES memhub.projects(id, tenant);
 
 ALTER TABLE ONLY memhub.attestations
     ADD CONSTRAINT attestations_project_id_memory_id_revision_no_fkey FOREIGN KEY (project_id, memory_id, revision_no) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no);
@@ -746,6 +780,13 @@ ALTER TABLE ONLY memhub.term_frequencies
 
 GRANT USAGE ON SCHEMA memhub TO memhub_server;
 GRANT USAGE ON SCHEMA memhub TO memhub_operator;
+
+GRANT SELECT ON TABLE memhub.api_tokens TO memhub_server;
+GRANT SELECT,INSERT ON TABLE memhub.api_tokens TO memhub_operator;
+
+GRANT UPDATE(revoked_at) ON TABLE memhub.api_tokens TO memhub_operator;
+
+GRANT UPDATE(last_used_at) ON TABLE memhub.api_tokens TO memhub_server;
 
 GRANT SELECT,INSERT ON TABLE memhub.attestations TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.attestations TO memhub_operator;
