@@ -62,7 +62,7 @@ async def _findings(settings: Settings) -> AsyncIterator[Finding]:
 
 async def _of_database(connection: asyncpg.Connection) -> AsyncIterator[Finding]:
     await requirements.check(connection)
-    version = ".".join(str(part) for part in connection.get_server_version()[:2])
+    version = connection.get_settings().server_version.split()[0]
     yield Finding("database", True, f"PostgreSQL {version} answers")
     try:
         await migrations.verify(connection)

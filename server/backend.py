@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from shared.domain import Author, Changes, Memory, ProjectScope
+from shared.embedding.models import EmbeddingModel
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
 
@@ -82,9 +83,21 @@ class Memories(Protocol):
         self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
     ) -> object: ...
 
-    async def search(self, connection: Any, scope: ProjectScope, author: Author, request: Search) -> object: ...
+    async def current_model(self, connection: Any) -> EmbeddingModel | None:
+        """The model whose vectors answer searches now."""
+        ...
+
+    async def meaning(self, query: str | None, model: EmbeddingModel | None) -> Any:
+        """The query's vector, or why there is none, within the embedder's deadline; hold no connection meanwhile."""
+        ...
+
+    async def search(
+        self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: Any
+    ) -> object: ...
 
     async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> object: ...
+
+    async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> object: ...
 
     async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory: ...
 

@@ -8,6 +8,7 @@ from server.tools import (
     memory_remember,
     memory_revise,
     memory_search,
+    memory_stats,
     project_use,
 )
 from server.tools.tool import Tool
@@ -18,6 +19,7 @@ ALL: tuple[Tool, ...] = (
     memory_revise.TOOL,
     memory_forget.TOOL,
     memory_history.TOOL,
+    memory_stats.TOOL,
     project_use.TOOL,
 )
 BY_NAME = {tool.name: tool for tool in ALL}
