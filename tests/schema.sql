@@ -296,6 +296,39 @@ CREATE TABLE memhub.embedding_work (
     CONSTRAINT embedding_work_attempts_check CHECK ((attempts >= 0))
 );
 
+CREATE TABLE memhub.fleet_runs (
+    id bigint NOT NULL,
+    actor text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    outcome text NOT NULL,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    error text,
+    CONSTRAINT fleet_runs_actor_check CHECK ((actor ~ '^[a-z_]{1,64}$'::text)),
+    CONSTRAINT fleet_runs_check CHECK ((finished_at >= started_at)),
+    CONSTRAINT fleet_runs_check1 CHECK (((outcome = 'failed'::text) = (error IS NOT NULL))),
+    CONSTRAINT fleet_runs_error_check CHECK ((octet_length(error) <= 1000)),
+    CONSTRAINT fleet_runs_outcome_check CHECK ((outcome = ANY (ARRAY['ok'::text, 'failed'::text])))
+);
+
+ALTER TABLE memhub.fleet_runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME memhub.fleet_runs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE memhub.fleet_workers (
+    worker_id bigint NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    queues text[] NOT NULL,
+    concurrency integer NOT NULL,
+    started_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE memhub.idempotency_keys (
     project_id uuid NOT NULL,
     key text NOT NULL COLLATE pg_catalog."C",
@@ -304,6 +337,13 @@ CREATE TABLE memhub.idempotency_keys (
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT idempotency_keys_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
     CONSTRAINT idempotency_keys_key_check CHECK (((octet_length(key) >= 8) AND (octet_length(key) <= 128)))
+);
+
+CREATE TABLE memhub.job_errors (
+    job_id bigint NOT NULL,
+    error text NOT NULL,
+    failed_at timestamp with time zone NOT NULL,
+    CONSTRAINT job_errors_error_check CHECK ((octet_length(error) <= 1000))
 );
 
 CREATE TABLE memhub.live_memories (
@@ -525,8 +565,17 @@ ALTER TABLE ONLY memhub.embedding_models
 ALTER TABLE ONLY memhub.embedding_work
     ADD CONSTRAINT embedding_work_pkey PRIMARY KEY (project_id, memory_id, revision_no, model_id);
 
+ALTER TABLE ONLY memhub.fleet_runs
+    ADD CONSTRAINT fleet_runs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY memhub.fleet_workers
+    ADD CONSTRAINT fleet_workers_pkey PRIMARY KEY (worker_id);
+
 ALTER TABLE ONLY memhub.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (project_id, key);
+
+ALTER TABLE ONLY memhub.job_errors
+    ADD CONSTRAINT job_errors_pkey PRIMARY KEY (job_id);
 
 ALTER TABLE memhub.live_memories
     ADD CONSTRAINT live_memories_clock CHECK ((((updated_at >= now()) AND (updated_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
@@ -581,6 +630,8 @@ CREATE INDEX attestations_by_memory ON memhub.attestations USING btree (project_
 CREATE INDEX audit_events_by_memory ON memhub.audit_events USING btree (project_id, memory_id, id);
 
 CREATE UNIQUE INDEX embedding_models_one_current ON memhub.embedding_models USING btree (state) WHERE (state = 'current'::text);
+
+CREATE INDEX fleet_runs_by_actor ON memhub.fleet_runs USING btree (actor, id);
 
 CREATE INDEX idempotency_keys_oldest ON memhub.idempotency_keys USING btree (created_at);
 
@@ -639,8 +690,14 @@ ALTER TABLE ONLY memhub.embedding_work
 ALTER TABLE ONLY memhub.embedding_work
     ADD CONSTRAINT embedding_work_project_id_memory_id_revision_no_fkey FOREIGN KEY (project_id, memory_id, revision_no) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no);
 
+ALTER TABLE ONLY memhub.fleet_workers
+    ADD CONSTRAINT fleet_workers_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES public.procrastinate_workers(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY memhub.idempotency_keys
     ADD CONSTRAINT idempotency_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
+
+ALTER TABLE ONLY memhub.job_errors
+    ADD CONSTRAINT job_errors_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.procrastinate_jobs(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY memhub.live_memories
     ADD CONSTRAINT live_memories_is_active FOREIGN KEY (project_id, memory_id, revision_no, status) REFERENCES memhub.memories(project_id, id, revision_no, status) DEFERRABLE INITIALLY DEFERRED;
@@ -707,6 +764,9 @@ GRANT UPDATE(details) ON TABLE memhub.audit_events TO memhub_operator;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.counter_deltas TO memhub_server;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.counter_deltas TO memhub_operator;
 
+GRANT UPDATE(hits) ON TABLE memhub.counter_deltas TO memhub_server;
+GRANT UPDATE(hits) ON TABLE memhub.counter_deltas TO memhub_operator;
+
 GRANT SELECT,INSERT ON TABLE memhub.embedding_models TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.embedding_models TO memhub_operator;
 
@@ -728,11 +788,26 @@ GRANT UPDATE(attempts) ON TABLE memhub.embedding_work TO memhub_operator;
 GRANT UPDATE(error) ON TABLE memhub.embedding_work TO memhub_server;
 GRANT UPDATE(error) ON TABLE memhub.embedding_work TO memhub_operator;
 
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.fleet_runs TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.fleet_runs TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.fleet_workers TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.fleet_workers TO memhub_operator;
+
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.idempotency_keys TO memhub_server;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.idempotency_keys TO memhub_operator;
 
 GRANT UPDATE(response) ON TABLE memhub.idempotency_keys TO memhub_server;
 GRANT UPDATE(response) ON TABLE memhub.idempotency_keys TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.job_errors TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.job_errors TO memhub_operator;
+
+GRANT UPDATE(error) ON TABLE memhub.job_errors TO memhub_server;
+GRANT UPDATE(error) ON TABLE memhub.job_errors TO memhub_operator;
+
+GRANT UPDATE(failed_at) ON TABLE memhub.job_errors TO memhub_server;
+GRANT UPDATE(failed_at) ON TABLE memhub.job_errors TO memhub_operator;
 
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.live_memories TO memhub_server;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.live_memories TO memhub_operator;
