@@ -145,6 +145,11 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION memhub.label_words(category text, tags text[]) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    RETURN to_tsvector('english'::regconfig, translate(((COALESCE(category, ''::text) || ' '::text) || array_to_string(tags, ' '::text)), '-_./:'::text, '     '::text));
+
 CREATE FUNCTION memhub.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog'
@@ -185,6 +190,25 @@ BEGIN
     RETURN NULL;
 END
 $$;
+
+CREATE TABLE memhub.api_tokens (
+    id uuid NOT NULL,
+    tenant text NOT NULL COLLATE pg_catalog."C",
+    project_id uuid,
+    name text NOT NULL,
+    hash bytea NOT NULL,
+    read_only boolean NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT api_tokens_check CHECK ((revoked_at >= created_at)),
+    CONSTRAINT api_tokens_check1 CHECK ((last_used_at >= created_at)),
+    CONSTRAINT api_tokens_expiry CHECK ((expires_at > created_at)),
+    CONSTRAINT api_tokens_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT api_tokens_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 128))),
+    CONSTRAINT api_tokens_tenant_check CHECK ((tenant ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'::text))
+);
 
 CREATE TABLE memhub.attestations (
     id bigint NOT NULL,
@@ -242,6 +266,13 @@ ALTER TABLE memhub.audit_events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE memhub.counted_projects (
+    project_id uuid NOT NULL,
+    memories integer NOT NULL,
+    counted_at timestamp with time zone NOT NULL,
+    CONSTRAINT counted_projects_memories_check CHECK ((memories >= 0))
 );
 
 CREATE TABLE memhub.counter_deltas (
@@ -535,6 +566,12 @@ CREATE TABLE memhub.term_frequencies (
     CONSTRAINT term_frequencies_documents_check CHECK ((documents >= 0))
 );
 
+ALTER TABLE ONLY memhub.api_tokens
+    ADD CONSTRAINT api_tokens_hash_key UNIQUE (hash);
+
+ALTER TABLE ONLY memhub.api_tokens
+    ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (id);
+
 ALTER TABLE memhub.attestations
     ADD CONSTRAINT attestations_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
 
@@ -546,6 +583,9 @@ ALTER TABLE memhub.audit_events
 
 ALTER TABLE ONLY memhub.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY memhub.counted_projects
+    ADD CONSTRAINT counted_projects_pkey PRIMARY KEY (project_id);
 
 ALTER TABLE memhub.counter_deltas
     ADD CONSTRAINT counter_deltas_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
@@ -625,9 +665,13 @@ ALTER TABLE ONLY memhub.schema_migrations
 ALTER TABLE ONLY memhub.term_frequencies
     ADD CONSTRAINT term_frequencies_pkey PRIMARY KEY (project_id, lexeme);
 
+CREATE INDEX api_tokens_of_tenant ON memhub.api_tokens USING btree (tenant, created_at);
+
 CREATE INDEX attestations_by_memory ON memhub.attestations USING btree (project_id, memory_id, id);
 
 CREATE INDEX audit_events_by_memory ON memhub.audit_events USING btree (project_id, memory_id, id);
+
+CREATE INDEX audit_events_by_transaction ON memhub.audit_events USING btree (transaction_id);
 
 CREATE UNIQUE INDEX embedding_models_one_current ON memhub.embedding_models USING btree (state) WHERE (state = 'current'::text);
 
@@ -646,6 +690,8 @@ CREATE INDEX live_vectors_of_memory ON memhub.live_vectors USING btree (project_
 CREATE INDEX memories_by_successor ON memhub.memories USING btree (project_id, superseded_by) WHERE (superseded_by IS NOT NULL);
 
 CREATE INDEX project_aliases_project ON memhub.project_aliases USING btree (project_id);
+
+CREATE TRIGGER api_tokens_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.api_tokens FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
 
 CREATE TRIGGER attestations_guard BEFORE UPDATE ON memhub.attestations FOR EACH ROW EXECUTE FUNCTION memhub.guard_attestation();
 
@@ -675,11 +721,17 @@ CREATE TRIGGER project_aliases_clock BEFORE INSERT OR UPDATE OF created_at ON me
 
 CREATE TRIGGER projects_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.projects FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
 
+ALTER TABLE ONLY memhub.api_tokens
+    ADD CONSTRAINT api_tokens_project_id_tenant_fkey FOREIGN KEY (project_id, tenant) REFERENCES memhub.projects(id, tenant);
+
 ALTER TABLE ONLY memhub.attestations
     ADD CONSTRAINT attestations_project_id_memory_id_revision_no_fkey FOREIGN KEY (project_id, memory_id, revision_no) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no);
 
 ALTER TABLE ONLY memhub.audit_events
     ADD CONSTRAINT audit_events_project_id_tenant_fkey FOREIGN KEY (project_id, tenant) REFERENCES memhub.projects(id, tenant);
+
+ALTER TABLE ONLY memhub.counted_projects
+    ADD CONSTRAINT counted_projects_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
 
 ALTER TABLE ONLY memhub.counter_deltas
     ADD CONSTRAINT counter_deltas_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
@@ -747,6 +799,13 @@ ALTER TABLE ONLY memhub.term_frequencies
 GRANT USAGE ON SCHEMA memhub TO memhub_server;
 GRANT USAGE ON SCHEMA memhub TO memhub_operator;
 
+GRANT SELECT ON TABLE memhub.api_tokens TO memhub_server;
+GRANT SELECT,INSERT ON TABLE memhub.api_tokens TO memhub_operator;
+
+GRANT UPDATE(revoked_at) ON TABLE memhub.api_tokens TO memhub_operator;
+
+GRANT UPDATE(last_used_at) ON TABLE memhub.api_tokens TO memhub_server;
+
 GRANT SELECT,INSERT ON TABLE memhub.attestations TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.attestations TO memhub_operator;
 
@@ -760,6 +819,9 @@ GRANT SELECT,INSERT ON TABLE memhub.audit_events TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.audit_events TO memhub_operator;
 
 GRANT UPDATE(details) ON TABLE memhub.audit_events TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.counted_projects TO memhub_server;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.counted_projects TO memhub_operator;
 
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.counter_deltas TO memhub_server;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.counter_deltas TO memhub_operator;
