@@ -121,7 +121,7 @@ async def main():
     endpoint = Endpoint(application({}), place=Place(path=Path(sys.argv[1])))
     running = asyncio.create_task(endpoint.run(asyncio.Event()))
     await endpoint.serving.wait()
-    sys.stdout.flush()
+    print("serving", flush=True)
     await running
 asyncio.run(main())
 """
