@@ -30,12 +30,12 @@ def embed_job(*, project_id: UUID, memory_id: UUID, revision: int) -> Job:
     )
 
 
-def encode(*jobs: Job) -> str:
-    """The jobs as the JSON text that statements hand to procrastinate_defer_jobs_v1.
+def encode(job: Job) -> str:
+    """The job as the JSON text that statements hand to procrastinate_defer_jobs_v1.
 
     Priority and arguments are always given (a NULL priority aborts the writer), a queueing lock never: on the
     request path a duplicate would abort the write and an uncommitted one would block every other writer.
     """
     return orjson.dumps(
-        [{"queue_name": job.queue, "task_name": job.task, "priority": 0, "args": job.arguments} for job in jobs]
+        {"queue_name": job.queue, "task_name": job.task, "priority": 0, "args": job.arguments}
     ).decode()
