@@ -142,7 +142,7 @@ def test_a_conversation_of_512_characters_is_taken_and_one_of_513_is_not(session
     )
     session.execute(filled(born.format(512)))
 
-    with pytest.raises(psycopg.errors.CheckViolation, match="memories_conversation_check"):
+    with pytest.raises(psycopg.errors.CheckViolation, match="conversation_check"):
         session.execute(filled(born.format(513).replace("$new", "$there")))
 
 
