@@ -19,7 +19,7 @@ CREATE TABLE memhub.embedding_work (
     project_id   uuid NOT NULL,
     memory_id    uuid NOT NULL,
     revision_no  integer NOT NULL,
-    model_id     integer NOT NULL REFERENCES memhub.embedding_models (id),
+    model_id     integer NOT NULL,  -- taken from embedding_models; a reference is 3 % of a write, and a vector has one
     leased_until timestamptz,
     attempts     memhub.natural_number NOT NULL DEFAULT 0,
     error        text,

@@ -36,6 +36,4 @@ def encode(job: Job) -> str:
     Priority and arguments are always given (a NULL priority aborts the writer), a queueing lock never: on the
     request path a duplicate would abort the write and an uncommitted one would block every other writer.
     """
-    return orjson.dumps(
-        {"queue_name": job.queue, "task_name": job.task, "priority": 0, "args": job.arguments}
-    ).decode()
+    return orjson.dumps({"queue_name": job.queue, "task_name": job.task, "priority": 0, "args": job.arguments}).decode()
