@@ -9,7 +9,7 @@
 -- $5 content text, $6 content hash bytea, $7 plain text of the document text, $8 lexemes of the document text[],
 -- $9 type text, $10 category text, $11 tags text[], $12 importance int2, $13 expires_at timestamptz, $14 ttl interval,
 -- $15 client text, $16 its conversation text, $17 author kind text, $18 source text, $19 request id text,
--- $20 idempotency key text, $21 fingerprint bytea, $22 response jsonb, $23 audit details jsonb, $24 job jsonb
+-- $20 idempotency key text, $21 fingerprint bytea, $22 response jsonb, $23 audit details jsonb, $24 the job jsonb in a list
 WITH clock AS MATERIALIZED (
     SELECT clock_timestamp() AS at
     WHERE NOT EXISTS (
@@ -59,7 +59,7 @@ WITH clock AS MATERIALIZED (
 )
 SELECT words.at, words.expires_at,
        (SELECT public.procrastinate_defer_jobs_v1(
-            ARRAY[jsonb_populate_record(NULL::public.procrastinate_job_to_defer_v1, $24::text::jsonb)])
+            ARRAY[jsonb_populate_record(NULL::public.procrastinate_job_to_defer_v1, $24::text::jsonb -> 0)])
         FROM owed LIMIT 1) IS NOT NULL AS pending
 FROM words;
 
@@ -74,7 +74,7 @@ FROM words;
 -- $1 project uuid, $2 tenant text, $3 memory uuid, $4 the caller's conversation text, $5 expected revision int,
 -- $6 content text, $7 content hash bytea, $8 plain text text, $9 lexemes text[], $10 tags text[] (NULL: unchanged),
 -- $11 importance int2 (NULL: unchanged), $12 expires_at timestamptz (NULL: unchanged), $13 never expires boolean,
--- $14 reason text, $15 client text, $16 request id text, $17 job jsonb, $18 audit details jsonb
+-- $14 reason text, $15 client text, $16 request id text, $17 the job jsonb in a list, $18 audit details jsonb
 WITH moved AS (
     UPDATE memhub.memories AS memory SET revision_no = memory.revision_no + 1
     FROM memhub.memory_revisions AS revision
@@ -132,7 +132,7 @@ WITH moved AS (
 SELECT moved.revision_no, moved.at, moved.created_at, moved.type, moved.category, moved.tags, moved.importance,
        moved.expires_at, moved.source, moved.scope_key,
        (SELECT public.procrastinate_defer_jobs_v1(
-            ARRAY[jsonb_populate_record(NULL::public.procrastinate_job_to_defer_v1, $17::text::jsonb)])
+            ARRAY[jsonb_populate_record(NULL::public.procrastinate_job_to_defer_v1, $17::text::jsonb -> 0)])
         FROM owed LIMIT 1) IS NOT NULL AS pending
 FROM moved;
 
@@ -195,7 +195,7 @@ SELECT revision_no, at FROM retired;
 -- Brings a locked, forgotten memory back as a new revision with the words of its last one, so that every interval of
 -- visibility stands in the revisions.
 -- $1 project uuid, $2 tenant text, $3 memory uuid, $4 the caller's conversation text, $5 reason text, $6 client text,
--- $7 request id text, $8 job jsonb
+-- $7 request id text, $8 the job jsonb in a list
 WITH back AS (
     UPDATE memhub.memories AS memory
     SET status = 'ACTIVE', revision_no = memory.revision_no + 1, retired_at = NULL, retired_by = NULL,
@@ -236,7 +236,7 @@ WITH back AS (
 )
 SELECT back.revision_no, back.at,
        (SELECT public.procrastinate_defer_jobs_v1(
-            ARRAY[jsonb_populate_record(NULL::public.procrastinate_job_to_defer_v1, $8::text::jsonb)])
+            ARRAY[jsonb_populate_record(NULL::public.procrastinate_job_to_defer_v1, $8::text::jsonb -> 0)])
         FROM owed LIMIT 1) IS NOT NULL AS pending
 FROM back;
 
