@@ -46,6 +46,13 @@ CREATE TABLE memhub.memories (
 
 CREATE INDEX memories_by_successor ON memhub.memories (project_id, superseded_by) WHERE superseded_by IS NOT NULL;
 
+-- Category and tags are found by their words beside the content: nDCG@10 of the lexical leg .708 without, .786 with.
+-- A function, because a revision that keeps its tags knows them only where it is written. STABLE and with no setting of its
+-- own, so that it is planned as part of the statement; its body is bound when it is made and needs no search_path.
+CREATE FUNCTION memhub.label_words(category text, tags text[]) RETURNS tsvector LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN to_tsvector('pg_catalog.english'::regconfig, translate(coalesce(category, '') || ' '
+        || array_to_string(tags, ' '), '-_./:', '     '));
+
 CREATE TABLE memhub.memory_revisions (
     project_id   uuid NOT NULL,
     memory_id    uuid NOT NULL,

@@ -9,7 +9,8 @@
 -- $5 content text, $6 content hash bytea, $7 plain text of the document text, $8 lexemes of the document text[],
 -- $9 type text, $10 category text, $11 tags text[], $12 importance int2, $13 expires_at timestamptz, $14 ttl interval,
 -- $15 client text, $16 its conversation text, $17 author kind text, $18 source text, $19 request id text,
--- $20 idempotency key text, $21 fingerprint bytea, $22 response jsonb, $23 audit details jsonb, $24 the job jsonb in a list
+-- $20 idempotency key text, $21 fingerprint bytea, $22 response jsonb, $23 audit details jsonb,
+-- $24 the job jsonb in a list
 WITH clock AS MATERIALIZED (
     SELECT clock_timestamp() AS at
     WHERE NOT EXISTS (
@@ -23,7 +24,8 @@ WITH clock AS MATERIALIZED (
     SELECT $1, $20::text, $21::bytea, $22::text::jsonb, clock.at FROM clock WHERE $20 IS NOT NULL
     RETURNING key
 ), words AS MATERIALIZED (
-    SELECT to_tsvector('pg_catalog.english', $7::text) || array_to_tsvector($8::text[]) AS document,
+    SELECT to_tsvector('pg_catalog.english', $7::text) || array_to_tsvector($8::text[])
+           || memhub.label_words($10::text, $11::text[]) AS document,
            coalesce($13::timestamptz, clock.at + $14::interval) AS expires_at, clock.at
     FROM clock WHERE $20 IS NULL OR EXISTS (SELECT FROM claimed)
 ), born AS (
@@ -93,7 +95,8 @@ WITH moved AS (
               coalesce($10::text[], revision.tags) AS tags, coalesce($11::int2, revision.importance) AS importance,
               CASE WHEN NOT $13 THEN coalesce($12, revision.expires_at) END AS expires_at,
               revision.source, coalesce(memory.conversation, '') AS scope_key,
-              to_tsvector('pg_catalog.english', $8::text) || array_to_tsvector($9::text[]) AS document
+              to_tsvector('pg_catalog.english', $8::text) || array_to_tsvector($9::text[])
+                  || memhub.label_words(revision.category, coalesce($10, revision.tags)) AS document
 ), closed AS (
     UPDATE memhub.memory_revisions AS revision SET valid_to = moved.at
     FROM moved
@@ -166,14 +169,21 @@ WITH clock AS MATERIALIZED (
 SELECT id, revision_no, at FROM retired ORDER BY id;
 
 -- name: forget
--- `retire` for one memory in one round trip. No row comes back when it is not there to be forgotten.
+-- `retire` for one memory in one round trip. No row comes back when it is not there to be forgotten, or when the UPDATE
+-- waited for a revision: this statement's snapshot then holds neither its words to close nor its live row to delete.
 -- $1 project uuid, $2 tenant text, $3 memory uuid, $4 the caller's conversation text, $5 client text,
 -- $6 request id text, $7 audit details jsonb
-WITH retired AS (
-    UPDATE memhub.memories AS memory
-    SET status = 'DELETED', retired_at = clock_timestamp(), retired_by = 'client'
+WITH head AS MATERIALIZED (
+    SELECT memory.revision_no
+    FROM memhub.memories AS memory
     WHERE memory.project_id = $1::uuid AND memory.id = $3::uuid AND memory.status = 'ACTIVE'
         AND (memory.conversation IS NULL OR memory.conversation = $4::text)
+), retired AS (
+    UPDATE memhub.memories AS memory
+    SET status = 'DELETED', retired_at = clock_timestamp(), retired_by = 'client'
+    FROM head
+    WHERE memory.project_id = $1 AND memory.id = $3 AND memory.status = 'ACTIVE'
+        AND memory.revision_no = head.revision_no
     RETURNING memory.id, memory.revision_no, memory.conversation, memory.retired_at AS at
 ), closed AS (
     UPDATE memhub.memory_revisions AS revision SET valid_to = retired.at

@@ -6,15 +6,14 @@ import statistics
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import anyio
 import asyncpg
 
-from shared import outbox
 from shared.domain import ProjectScope
 from shared.memories.remember import remember
 from shared.memories.requests import Remember
+from shared.outbox import Waker
 from tests.bench import places
 from tests.bench.options import Options
 from tests.bench.places import AUTHOR
@@ -79,14 +78,11 @@ async def _waking(connection: asyncpg.Connection) -> AsyncIterator[Wake]:
     async def lend() -> AsyncIterator[asyncpg.Connection]:
         yield connection
 
-    waker: Any = getattr(outbox, "Waker", None)
-    if waker is None:
-        raise NotImplementedError("the waker comes with the fleet")
-    waking = waker(lend)
+    waker = Waker(lend)
     try:
-        yield waking.wake
+        yield waker.wake
     finally:
-        await waking.aclose()
+        await waker.aclose()
 
 
 @asynccontextmanager
