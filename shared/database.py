@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Literal, Self
 
@@ -23,8 +23,12 @@ SERVER_ROLE = "memhub_server"
 Work = Literal["read", "write"]
 
 # A query of user text planned generically parses its tsquery again for every row (188 became 441 ms); a write of
-# fixed shape is planned once, where planning it anew costs half of its time.
-_PLANS: dict[Work, str] = {"read": "force_custom_plan", "write": "force_generic_plan"}
+# fixed shape is planned once, where planning it anew costs half of its time. Such a plan outlives the day when the
+# tables were small, so it may not rest on them: every row that a write looks for is found by a key.
+SESSIONS: Mapping[Work, Mapping[str, str]] = {
+    "read": {"plan_cache_mode": "force_custom_plan", "jit": "off"},
+    "write": {"plan_cache_mode": "force_generic_plan", "jit": "off", "enable_seqscan": "off"},
+}
 
 _LOST = (
     asyncpg.PostgresConnectionError,
@@ -61,7 +65,7 @@ class Database:
     async def open(cls, dsn: str, settings: Settings, *, application: str) -> Self:
         """Pools that connect when first used; raises BackendUnavailable for a URL that the driver refuses."""
         with translated("read"):
-            pools = {work: await _pool(dsn, settings, application, plans) for work, plans in _PLANS.items()}
+            pools = {work: await _pool(dsn, settings, application, session) for work, session in SESSIONS.items()}
         return cls(pools, settings)
 
     @asynccontextmanager
@@ -136,7 +140,7 @@ def translated(work: Work) -> Iterator[None]:
         ) from None
 
 
-async def _pool(dsn: str, settings: Settings, application: str, plan_cache_mode: str) -> asyncpg.Pool:
+async def _pool(dsn: str, settings: Settings, application: str, session: Mapping[str, str]) -> asyncpg.Pool:
     return await asyncpg.create_pool(
         dsn,
         min_size=0,
@@ -147,8 +151,7 @@ async def _pool(dsn: str, settings: Settings, application: str, plan_cache_mode:
         server_settings={
             "application_name": application,
             "statement_timeout": f"{settings.statement_timeout_s:g}s",
-            "plan_cache_mode": plan_cache_mode,
-            "jit": "off",
+            **session,
         },
     )
 
