@@ -10,7 +10,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from server import answers, arguments, resources, tools
+from server import answers, arguments, prompts, resources, tools
 from server.call import Call, Caller
 from server.caller import Identify
 from server.changes import Hub
@@ -54,6 +54,8 @@ class Application:
             on_list_resources=self._list_resources,
             on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
             on_subscriptions_listen=self._listen,
@@ -109,8 +111,25 @@ class Application:
         async with recorded("resource_read", uri) as record:
             text = await self._read(uri, context, record)
             record.close(ok=True, outcome="read")
-        contents = mcp_types.TextResourceContents(uri=uri, mime_type=resources.MIME_TYPE, text=text)
+        contents = mcp_types.TextResourceContents(uri=uri, mime_type=resources.find(uri).mime_type, text=text)
         return mcp_types.ReadResourceResult(contents=[contents])
+
+    async def _list_prompts(self, _context: Context, _params: object) -> mcp_types.ListPromptsResult:
+        return mcp_types.ListPromptsResult(prompts=[prompt.published() for prompt in prompts.BY_NAME.values()])
+
+    async def _get_prompt(
+        self, context: Context, params: mcp_types.GetPromptRequestParams
+    ) -> mcp_types.GetPromptResult:
+        async with recorded("prompt_get", None) as record:
+            prompt = prompts.find(params.name)
+            record.fields["prompt"] = prompt.name
+            call = Call(backend=await self._gateway.backend(), caller=self._caller(context, record))
+            try:
+                answer = await prompt.answer(call, params.arguments or {})
+            finally:
+                record.fields["project"] = call.project
+            record.close(ok=True, outcome="written")
+        return answer
 
     async def _subscribe(self, context: Context, params: mcp_types.SubscribeRequestParams) -> mcp_types.EmptyResult:
         uri = str(params.uri)

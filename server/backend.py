@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
-from shared.domain import Author, Changes, Memory, ProjectScope
+from shared.domain import Author, Changes, Memory, MemoryType, ProjectScope
 from shared.embedding.models import EmbeddingModel
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
@@ -96,6 +96,24 @@ class Memories(Protocol):
     ) -> object: ...
 
     async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> object: ...
+
+    async def context(
+        self,
+        connection: Any,
+        scope: ProjectScope,
+        author: Author,
+        *,
+        query: str | None,
+        token_budget: int,
+        types: tuple[MemoryType, ...] | None,
+        understood: Any,
+    ) -> object: ...
+
+    async def similar(
+        self, connection: Any, scope: ProjectScope, author: Author, content: str, *, written: UUID, understood: Any
+    ) -> Sequence[object]:
+        """Live memories close to what was written; none where they would come late."""
+        ...
 
     async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> object: ...
 

@@ -12,7 +12,7 @@ from server.backend import Backend, Health, Work
 from server.upkeep import Upkeep
 from shared import feed, migrations, projects, statements
 from shared.database import Database
-from shared.domain import Author, Memory, ProjectScope
+from shared.domain import Author, Memory, MemoryType, ProjectScope
 from shared.embedding import registry
 from shared.embedding.address import embedder_address
 from shared.embedding.client import QueryEmbedder
@@ -26,9 +26,11 @@ from shared.memories.revise import Revised, revise
 from shared.memories.stats import Stats, stats
 from shared.opening import opened
 from shared.retrieval import meaning
+from shared.retrieval.context import Context, ContextRequest, context
 from shared.retrieval.meaning import Meaning
 from shared.retrieval.requests import Found, Search
 from shared.retrieval.search import search
+from shared.retrieval.similar import Similar, similar
 from shared.settings import Settings
 
 _FLEET_IS_ALIVE = statements.load("health")["fleet_is_alive"]
@@ -126,6 +128,27 @@ class _Memories:
         if request.query is not None:
             self._upkeep.counters.count(scope.project_id, [hit.memory_id for hit in found.results], "search")
         return found
+
+    async def context(
+        self,
+        connection: Any,
+        scope: ProjectScope,
+        author: Author,
+        *,
+        query: str | None,
+        token_budget: int,
+        types: tuple[MemoryType, ...] | None,
+        understood: Meaning,
+    ) -> Context:
+        request = ContextRequest(query=query, token_budget=token_budget, types=types)
+        told = await context(connection, scope, author, request, meaning=understood)
+        self._upkeep.counters.count(scope.project_id, [item.memory_id for item in told.items], "context")
+        return told
+
+    async def similar(
+        self, connection: Any, scope: ProjectScope, author: Author, content: str, *, written: UUID, understood: Meaning
+    ) -> tuple[Similar, ...]:
+        return await similar(connection, scope, author, content, written=written, meaning=understood)
 
     async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> History:
         told = await history(connection, scope, author, memory_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from server.tools import (
+    memory_context,
     memory_forget,
     memory_history,
     memory_remember,
@@ -15,6 +16,7 @@ from server.tools.tool import Tool
 
 ALL: tuple[Tool, ...] = (
     memory_search.TOOL,
+    memory_context.TOOL,
     memory_remember.TOOL,
     memory_revise.TOOL,
     memory_forget.TOOL,

@@ -175,6 +175,22 @@ class InMemory:
     async def meaning(self, query: str | None, model: EmbeddingModel | None) -> None:
         return None
 
+    async def context(self, connection: Any, scope: ProjectScope, author: Author, **asked: Any) -> Any:
+        return SimpleNamespace(
+            brief="",
+            items=(),
+            budget=SimpleNamespace(requested=asked["token_budget"], used=0, estimator="none"),
+            selection=SimpleNamespace(
+                considered=0,
+                selected=0,
+                dropped=SimpleNamespace(too_similar=0, no_budget_left=0, too_large_alone=0),
+            ),
+            degraded=None,
+        )
+
+    async def similar(self, connection: Any, scope: ProjectScope, author: Author, content: str, **_: Any) -> tuple[()]:
+        return ()
+
     async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> Any:
         held = list(self.held.values())
         return SimpleNamespace(
