@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
@@ -13,6 +14,8 @@ import typer
 from shared import settings as settings_module
 from shared.errors import MemhubError
 from shared.settings import Settings
+
+_FORMATS = ("auto", "memhub", "jsonl", "server-memory", "markdown", "mcp-memory-service", "mem0")
 
 app = typer.Typer(
     name="memhub",
@@ -38,9 +41,17 @@ def main() -> None:
         sys.exit(1)
 
 
-def run(command: Callable[[Settings], Coroutine[Any, Any, int]]) -> None:
-    """Runs an asynchronous command with the checked settings and exits with its status."""
-    status = anyio.run(command, settings_module.load())
+def run(command: Callable[[Settings], Coroutine[Any, Any, int]], *, interrupted: str = "") -> None:
+    """Runs an asynchronous command with the checked settings and exits with its status.
+
+    `interrupted` is what a person should know and do after Ctrl-C.
+    """
+    try:
+        status = anyio.run(command, settings_module.load())
+    except KeyboardInterrupt:
+        # Told here: typer ends without a word on it.
+        print(f"memhub: interrupted. {interrupted}".rstrip(), file=sys.stderr)
+        raise typer.Exit(130) from None
     if status:
         raise typer.Exit(status)
 
@@ -71,6 +82,48 @@ def doctor(
     from ops.doctor import examine
 
     run(lambda settings: examine(settings, as_json=as_json))
+
+
+@app.command()
+def export(
+    project: Annotated[str | None, typer.Option(help="Only this project: its slug or UUID.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only this tenant's projects.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file instead of standard output.")] = None,
+) -> None:
+    """Write every memory with its whole history as JSON Lines."""
+    from ops.export import AGAIN
+    from ops.export import export as write
+
+    run(lambda settings: write(settings, project=project, tenant=tenant, output=output), interrupted=AGAIN)
+
+
+@app.command("import")
+def import_(
+    source: Annotated[
+        str, typer.Argument(help="A file, a folder of Markdown, an http(s) URL, or - for standard input.")
+    ],
+    form: Annotated[str, typer.Option("--format", help=f"One of: {', '.join(_FORMATS)}.")] = "auto",
+    project: Annotated[str | None, typer.Option(help="The project to import into; made when it is not there.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be imported.")] = False,
+    accept_sensitive: Annotated[
+        bool, typer.Option("--accept-sensitive", help="Also what looks like a credential.")
+    ] = False,
+) -> None:
+    """Bring memories in; run again, it goes on where it was and makes no doubles."""
+    from ops.importing import AGAIN, Wish
+    from ops.importing import import_ as bring
+    from ops.moving.detection import Format
+
+    if form not in _FORMATS:
+        raise typer.BadParameter(f"must be one of {', '.join(_FORMATS)}", param_hint="--format")
+    wish = Wish(
+        source=source,
+        format=None if form == "auto" else Format(form),
+        project=project,
+        dry_run=dry_run,
+        accept_sensitive=accept_sensitive,
+    )
+    run(lambda settings: bring(settings, wish), interrupted=AGAIN)
 
 
 def _fail(refused: MemhubError) -> None:
