@@ -126,6 +126,21 @@ def import_(
     run(lambda settings: bring(settings, wish), interrupted=AGAIN)
 
 
+@app.command()
+def purge(
+    memory_ids: Annotated[list[str], typer.Argument(metavar="MEMORY_ID...", help="The ids of memories.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Destroy it: there is no way back.")] = False,
+    rewrite: Annotated[
+        bool, typer.Option(help="Rewrite the files of the tables too; other sessions wait meanwhile.")
+    ] = True,
+) -> None:
+    """Destroy every copy of a memory's words; its history stays as a skeleton."""
+    from ops.purge import AGAIN
+    from ops.purge import purge as destroy
+
+    run(lambda settings: destroy(settings, memory_ids, yes=yes, rewrite=rewrite), interrupted=AGAIN)
+
+
 def _fail(refused: MemhubError) -> None:
     print(f"memhub: {refused.message} {refused.next}", file=sys.stderr)
     sys.exit(1)

@@ -731,6 +731,8 @@ GRANT UPDATE(error) ON TABLE memhub.embedding_work TO memhub_operator;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.idempotency_keys TO memhub_server;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.idempotency_keys TO memhub_operator;
 
+GRANT UPDATE(fingerprint) ON TABLE memhub.idempotency_keys TO memhub_operator;
+
 GRANT UPDATE(response) ON TABLE memhub.idempotency_keys TO memhub_server;
 GRANT UPDATE(response) ON TABLE memhub.idempotency_keys TO memhub_operator;
 
