@@ -141,6 +141,24 @@ def purge(
     run(lambda settings: destroy(settings, memory_ids, yes=yes, rewrite=rewrite), interrupted=AGAIN)
 
 
+@app.command()
+def backup(path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")]) -> None:
+    """Back the embedded database up to one file."""
+    from ops.backup import BACKUP_AGAIN
+    from ops.backup import backup as write
+
+    run(lambda settings: write(settings, path), interrupted=BACKUP_AGAIN)
+
+
+@app.command()
+def restore(path: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `memhub backup`.")]) -> None:
+    """Restore a backup into an empty data folder: whole and checked, or not at all."""
+    from ops.backup import RESTORE_AGAIN
+    from ops.backup import restore as bring_back
+
+    run(lambda settings: bring_back(settings, path), interrupted=RESTORE_AGAIN)
+
+
 def _fail(refused: MemhubError) -> None:
     print(f"memhub: {refused.message} {refused.next}", file=sys.stderr)
     sys.exit(1)

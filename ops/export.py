@@ -6,14 +6,17 @@ from pathlib import Path
 from uuid import UUID
 
 import asyncpg
+import orjson
 from rich.console import Console
 
 from ops import bars
 from ops.files import written
 from ops.moving import exporting
-from ops.operating import operating
-from shared import limits, projects
+from ops.operating import CLIENT, operating
+from shared import limits, projects, statements
 from shared.settings import Settings
+
+_TELL = statements.load("operating")["tell"]
 
 AGAIN = "Run it again: nothing was left under the name of the file."
 
@@ -22,6 +25,9 @@ async def export(settings: Settings, *, project: str | None, tenant: str | None,
     """Writes the export whole or not at all; 0, or an error that says why."""
     async with operating(settings, again=AGAIN) as connection:
         project_id = await _project(connection, tenant or settings.tenant, project)
+        # Before it: what leaves is told of also when the export is cut short.
+        asked = orjson.dumps({"tenant": tenant, "project": project}).decode()
+        await connection.execute(_TELL, tenant or settings.tenant, "exported", CLIENT, asked)
         total = await exporting.count(connection, tenant=tenant, project_id=project_id)
         memories = 0
         with written(output) as file, bars.counting("exporting", total, "memories") as advance:

@@ -53,7 +53,12 @@ def passing(path: Path) -> Iterator[Path]:
 def publish(nascent: Path, path: Path) -> None:
     """Gives the file its name, in a way that survives a power cut."""
     nascent.replace(path)
-    descriptor = os.open(path.parent, os.O_RDONLY)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Waits until the disk has the file, or the names of the folder."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

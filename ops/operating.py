@@ -65,5 +65,10 @@ def _explained(again: str) -> Iterator[None]:
             f"The role of MEMHUB_DATABASE_URL has no permission to act as {OPERATOR_ROLE}: {refused}.",
             next=f"Run it as the owner of the schema, or as an administrator: GRANT {OPERATOR_ROLE} TO that role.",
         ) from None
+    except asyncpg.ReadOnlySQLTransactionError:
+        raise ConfigurationError(
+            "The database is read-only: what an operator does is told in its audit.",
+            next="Point MEMHUB_DATABASE_URL at its primary.",
+        ) from None
     except UnknownOutcome:
         raise UnknownOutcome("The connection died while the write was under way.", next=again) from None

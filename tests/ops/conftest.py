@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -40,3 +42,15 @@ async def there(other_url: str) -> AsyncIterator[asyncpg.Connection]:
     connection = await asyncpg.connect(other_url)
     yield connection
     await connection.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("a small tmpfs can be mounted by root alone")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)

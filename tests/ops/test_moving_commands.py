@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,10 +15,11 @@ import pytest
 from ops import cli
 from ops.moving.detection import Format
 from shared import checker
+from shared.settings import Settings
 from tests.memories.clients import TENANT, Client
 from tests.ops import memhub
 from tests.ops.test_forms import lines
-from tests.ops.test_round_trip import names_in
+from tests.ops.test_round_trip import bring, names_in
 
 MANY = 6_000
 
@@ -32,18 +30,6 @@ def many(tmp_path: Path) -> Path:
     path = tmp_path / "many.jsonl"
     path.write_text(lines([{"id": str(n), "content": f"Host h{n} serves shard {n % 97}."} for n in range(MANY)]))
     return path
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 KiB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("a small tmpfs can be mounted by root alone")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 async def until(connection: asyncpg.Connection, sql: str) -> None:
@@ -85,16 +71,20 @@ async def test_an_import_that_is_interrupted_says_how_it_goes_on(
     assert err == "memhub: interrupted. Run the same command again: what is in already is skipped.\n"
 
 
-async def test_two_imports_of_one_file_at_once_make_no_double(
-    connection: asyncpg.Connection, database_url: str, many: Path
+async def test_what_a_client_says_at_the_same_moment_is_attested(
+    settings: Settings, speaker: Client, connection: asyncpg.Connection, tmp_path: Path
 ) -> None:
-    # Fails without races.run in `_write` of the writer: one of them meets the ids of the other.
-    command = ("import", str(many), "--project", "many")
-    both = [memhub.start(*command, MEMHUB_DATABASE_URL=database_url) for _ in range(2)]
-    ends = [process.communicate(timeout=memhub.TIMEOUT_S) for process in both]
+    # Fails without races.run in `_write` of the writer: the client's row was not there when the batch was planned.
+    one = tmp_path / "one.jsonl"
+    one.write_text(lines([{"id": "7", "content": "Host h7 serves shard 7."}]))
+    async with speaker.connection.transaction():
+        said = await speaker.saved("Host h7 serves shard 7.")
+        importing = asyncio.create_task(bring(settings, one, project="moving"))
+        await until(connection, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'transactionid'")
 
-    assert [process.returncode for process in both] == [0, 0], ends
-    assert await connection.fetchval("SELECT count(*) FROM memhub.memories") == MANY
+    assert await importing == 0
+    kinds = await connection.fetch("SELECT status FROM memhub.memories WHERE superseded_by = $1", said)
+    assert kinds == [("SUPERSEDED",)]
     assert await checker.check(connection) == []
 
 

@@ -51,13 +51,7 @@ async def chain(speaker: Client, connection: asyncpg.Connection) -> Chain:
         supersedes=(before,),
         client_request_id=f"first-request-{uuid4()}",
     )
-    for table in ("live_vectors",):
-        await connection.execute(
-            f"INSERT INTO memhub.{table} (project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)"
-            " SELECT project_id, memory_id, revision_no, 1, 3, 0, '[0.125,0.25,0.5]' FROM memhub.live_memories"
-            " WHERE memory_id = $1",
-            secret,
-        )
+    await with_vector(connection, secret)
     other = speaker.speaking("cursor")
     await other.remember(SAID.lower(), tags=(f"t {SECRET}",), source=f"o {SECRET}", category=SECRET)
     await speaker.forget(secret, reason=f"because of {SECRET}")
@@ -76,8 +70,22 @@ async def chain(speaker: Client, connection: asyncpg.Connection) -> Chain:
         speaker.scope.project_id,
         secret,
     )
+    await connection.execute(
+        "INSERT INTO memhub.memory_counters (project_id, memory_id, used_at) VALUES ($1, $2, now())",
+        speaker.scope.project_id,
+        secret,
+    )
     after = await speaker.saved("The launch code was changed.", type=MemoryType.DECISION, supersedes=(secret,))
     return Chain(before, secret, after)
+
+
+async def with_vector(connection: asyncpg.Connection, memory_id: UUID) -> None:
+    await connection.execute(
+        "INSERT INTO memhub.live_vectors (project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)"
+        " SELECT project_id, memory_id, revision_no, 1, 3, 0, '[0.125,0.25,0.5]' FROM memhub.live_memories"
+        " WHERE memory_id = $1",
+        memory_id,
+    )
 
 
 async def found_in(cluster: Cluster, connection: asyncpg.Connection, url: str, secret: str) -> dict[str, int]:
@@ -129,7 +137,8 @@ async def test_nothing_derived_is_left(
     # Each table fails without its step.
     await purge(settings, [str(chain.secret)], yes=True, rewrite=False)
 
-    for table in ("live_memories", "live_vectors", "retired_vectors", "embedding_work", "counter_deltas"):
+    tables = ("live_memories", "live_vectors", "retired_vectors", "embedding_work", "counter_deltas", "memory_counters")
+    for table in tables:
         left = await connection.fetchval(f"SELECT count(*) FROM memhub.{table} WHERE memory_id = $1", chain.secret)
         assert (table, left) == (table, 0)
     jobs = "SELECT count(*) FROM procrastinate_jobs WHERE args->>'memory_id' = $1"
@@ -137,15 +146,18 @@ async def test_nothing_derived_is_left(
     assert await connection.fetch("SELECT lexeme FROM memhub.term_frequencies") == [("launch",)]
 
 
-async def test_an_active_memory_is_forgotten_with_its_words(
-    settings: Settings, speaker: Client, connection: asyncpg.Connection
+async def test_an_active_memory_is_forgotten_with_its_words_and_vectors(
+    settings: Settings, speaker: Client, connection: asyncpg.Connection, chain: Chain
 ) -> None:
-    memory = await speaker.saved(SAID)
-    await purge(settings, [str(memory)], yes=True, rewrite=False)
+    # Fails without `retire`, without `hide`, and when vectors are dropped before `hide` made their copies.
+    await with_vector(connection, chain.after)
+    await purge(settings, [str(chain.after)], yes=True, rewrite=False)
 
     assert await speaker.live() == {}
-    assert (await speaker.restore(memory)).outcome == "not_active"
-    assert (await speaker.revise(memory, 1, "New words.")).outcome == "not_active"
+    assert (await speaker.restore(chain.after)).outcome == "not_active"
+    assert (await speaker.revise(chain.after, 1, "New words.")).outcome == "not_active"
+    left = "SELECT count(*) FROM memhub.retired_vectors WHERE memory_id = $1"
+    assert await connection.fetchval(left, chain.after) == 0
     assert await checker.check(connection) == []
 
 
