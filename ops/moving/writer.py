@@ -35,6 +35,7 @@ _ADD_PROJECT = _SQL["add_project"]
 _STANDING_PROJECT = _SQL["standing_project"]
 _ADD_ALIASES = _SQL["add_aliases"]
 _DEFER = _SQL["defer"]
+_COUNT_AGAIN = _SQL["count_again"]
 
 
 class Writer:
@@ -114,6 +115,7 @@ class Writer:
         await self._connection.execute(_ADD_ATTESTATIONS, *rows.attestations(said))
         events = [(life.project_id, life.memory_id, event) for life in lives for event in life.events]
         await self._connection.execute(_ADD_EVENTS, *rows.events(events))
+        await self._connection.execute(_COUNT_AGAIN, sorted({life.project_id for life in lives}))
         jobs = [
             outbox.embed_job(project_id=row["project_id"], memory_id=row["memory_id"], revision=row["revision_no"])
             for row in owed[::REVISIONS_PER_JOB]

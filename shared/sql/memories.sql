@@ -19,7 +19,8 @@ WITH clock AS MATERIALIZED (
     SELECT $1, $20::text, $21::bytea, $22::text::jsonb, clock.at FROM clock WHERE $20 IS NOT NULL
     RETURNING key
 ), words AS MATERIALIZED (
-    SELECT to_tsvector('pg_catalog.english', $7::text) || array_to_tsvector($8::text[]) AS document,
+    SELECT to_tsvector('pg_catalog.english', $7::text) || array_to_tsvector($8::text[])
+           || memhub.label_words($10::text, $11::text[]) AS document,
            coalesce($13::timestamptz, clock.at + $14::interval) AS expires_at, clock.at
     FROM clock WHERE $20 IS NULL OR EXISTS (SELECT FROM claimed)
 ), born AS (
@@ -77,7 +78,8 @@ WITH head AS MATERIALIZED (
            coalesce($11::int2, revision.importance) AS importance,
            CASE WHEN NOT $13::boolean THEN coalesce($12::timestamptz, revision.expires_at) END AS expires_at,
            revision.author_kind, revision.source, coalesce(memory.conversation, '') AS scope_key,
-           to_tsvector('pg_catalog.english', $8::text) || array_to_tsvector($9::text[]) AS document
+           to_tsvector('pg_catalog.english', $8::text) || array_to_tsvector($9::text[])
+               || memhub.label_words(revision.category, coalesce($10, revision.tags)) AS document
     FROM memhub.memories AS memory
     JOIN memhub.memory_revisions AS revision
         ON revision.project_id = memory.project_id AND revision.memory_id = memory.id
@@ -166,14 +168,21 @@ WITH clock AS MATERIALIZED (
 SELECT id, revision_no, at FROM retired ORDER BY id;
 
 -- name: forget
--- `retire` for one memory in one round trip. No row comes back when it is not there to be forgotten.
+-- `retire` for one memory in one round trip. No row comes back when it is not there to be forgotten, or when the UPDATE
+-- waited for a revision: this statement's snapshot then holds neither its words to close nor its live row to delete.
 -- $1 project uuid, $2 tenant text, $3 memory uuid, $4 the caller's conversation text, $5 client text,
 -- $6 request id text, $7 audit details jsonb
-WITH retired AS (
-    UPDATE memhub.memories AS memory
-    SET status = 'DELETED', retired_at = clock_timestamp(), retired_by = 'client'
+WITH head AS MATERIALIZED (
+    SELECT memory.revision_no
+    FROM memhub.memories AS memory
     WHERE memory.project_id = $1::uuid AND memory.id = $3::uuid AND memory.status = 'ACTIVE'
         AND (memory.conversation IS NULL OR memory.conversation = $4::text)
+), retired AS (
+    UPDATE memhub.memories AS memory
+    SET status = 'DELETED', retired_at = clock_timestamp(), retired_by = 'client'
+    FROM head
+    WHERE memory.project_id = $1 AND memory.id = $3 AND memory.status = 'ACTIVE'
+        AND memory.revision_no = head.revision_no
     RETURNING memory.id, memory.revision_no, memory.conversation, memory.retired_at AS at
 ), closed AS (
     UPDATE memhub.memory_revisions AS revision SET valid_to = retired.at

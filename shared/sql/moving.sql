@@ -147,7 +147,8 @@ INSERT INTO memhub.memory_revisions (
     expires_at, author_client, author_conversation, author_kind, source, reason, valid_from, valid_to, purged_at)
 SELECT project_id, memory_id, revision_no, origin, content, content_hash,
        CASE WHEN content IS NOT NULL THEN to_tsvector('pg_catalog.english', plain)
-           || array_to_tsvector(string_to_array(lexemes, ' ') || ('!' || replace(project_id::text, '-', ''))) END,
+           || array_to_tsvector(string_to_array(lexemes, ' ') || ('!' || replace(project_id::text, '-', '')))
+           || memhub.label_words(category, string_to_array(tags, E'\x1f')) END,
        type, category, string_to_array(tags, E'\x1f'), importance, expires_at, author_client, author_conversation,
        author_kind, source, reason, valid_from, valid_to, purged_at
 FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::text[], $6::bytea[], $7::text[], $8::text[], $9::text[],
@@ -223,6 +224,11 @@ FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[
     AS told (project_id, memory_id, revision_no, scope_key, event, client, request_id, details, created_at, place)
 JOIN memhub.projects AS project ON project.id = told.project_id
 ORDER BY told.place;
+
+-- name: count_again
+-- Words are counted again when something new was written: what is imported may be old and is new all the same.
+-- $1 projects uuid[]
+UPDATE memhub.counted_projects SET counted_at = '-infinity' WHERE project_id = ANY ($1::uuid[]);
 
 -- name: defer
 -- $1 jobs jsonb

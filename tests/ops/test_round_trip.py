@@ -12,6 +12,7 @@ from ops.export import export
 from ops.files import FileRefused
 from ops.importing import Wish, import_
 from shared import checker
+from shared.retrieval import frequencies
 from shared.settings import Settings
 from tests.memories.clients import Client
 from tests.ops import lively
@@ -63,6 +64,30 @@ async def test_an_export_imported_into_an_empty_database_is_exported_the_same(
     assert without_imports(after) == before
     assert len(before) == 1 + 2 + 10 + 1
     assert await checker.check(there) == []
+
+
+async def test_what_is_imported_is_found_by_the_same_words(
+    settings: Settings,
+    other: Settings,
+    speaker: Client,
+    connection: asyncpg.Connection,
+    there: asyncpg.Connection,
+    tmp_path: Path,
+) -> None:
+    # Fails when `document` of add_revisions is not what `remember` makes of a content, its category and its tags.
+    await lively.live(speaker)
+    await taken(settings, tmp_path / "export.jsonl")
+    await there.execute(
+        "INSERT INTO memhub.projects (id, tenant, slug, created_at) VALUES ($1, 'acme', 'moving', now())",
+        speaker.scope.project_id,
+    )
+    await there.execute("INSERT INTO memhub.counted_projects VALUES ($1, 0, now())", speaker.scope.project_id)
+    await bring(other, tmp_path / "export.jsonl")
+
+    for table in ("memory_revisions", "live_memories"):
+        documents = f"SELECT array_agg(document::text ORDER BY memory_id, revision_no) FROM memhub.{table}"
+        assert await there.fetchval(documents) == await connection.fetchval(documents)
+    assert len(await frequencies.due(there)) == 1
 
 
 async def test_an_import_is_told_of_in_the_audit_of_its_project(
