@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-import platformdirs
 from pydantic import AnyHttpUrl, Field, PostgresDsn, SecretStr, TypeAdapter, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from shared.environment import CONVERSATION_PATTERN, TENANT_PATTERN, default_data_dir
 from shared.errors import ConfigurationError
 
-TENANT_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
-CONVERSATION_PATTERN = re.compile(r"[\x21-\x7e]{1,512}", re.ASCII)
-
 _POSTGRES_URL: TypeAdapter[PostgresDsn] = TypeAdapter(PostgresDsn)
-
-
-def default_data_dir() -> Path:
-    """The platform's data folder; root's is a system folder, so that root's home is never opened."""
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        return Path("/var/lib/memhub")
-    return Path(platformdirs.user_data_dir("memhub", appauthor=False))
 
 
 class Settings(BaseSettings):
