@@ -166,14 +166,21 @@ WITH clock AS MATERIALIZED (
 SELECT id, revision_no, at FROM retired ORDER BY id;
 
 -- name: forget
--- `retire` for one memory in one round trip. No row comes back when it is not there to be forgotten.
+-- `retire` for one memory in one round trip. No row comes back when it is not there to be forgotten, or when the UPDATE
+-- waited for a revision: this statement's snapshot then holds neither its words to close nor its live row to delete.
 -- $1 project uuid, $2 tenant text, $3 memory uuid, $4 the caller's conversation text, $5 client text,
 -- $6 request id text, $7 audit details jsonb
-WITH retired AS (
-    UPDATE memhub.memories AS memory
-    SET status = 'DELETED', retired_at = clock_timestamp(), retired_by = 'client'
+WITH head AS MATERIALIZED (
+    SELECT memory.revision_no
+    FROM memhub.memories AS memory
     WHERE memory.project_id = $1::uuid AND memory.id = $3::uuid AND memory.status = 'ACTIVE'
         AND (memory.conversation IS NULL OR memory.conversation = $4::text)
+), retired AS (
+    UPDATE memhub.memories AS memory
+    SET status = 'DELETED', retired_at = clock_timestamp(), retired_by = 'client'
+    FROM head
+    WHERE memory.project_id = $1 AND memory.id = $3 AND memory.status = 'ACTIVE'
+        AND memory.revision_no = head.revision_no
     RETURNING memory.id, memory.revision_no, memory.conversation, memory.retired_at AS at
 ), closed AS (
     UPDATE memhub.memory_revisions AS revision SET valid_to = retired.at
