@@ -51,6 +51,26 @@ class Settings(BaseSettings):
     connect_timeout_s: float = Field(default=5, gt=0, le=60)
     statement_timeout_s: float = Field(default=15, gt=0, le=600)
 
+    worker_heartbeat_s: float = Field(default=10, ge=0.1, le=60)
+    worker_silence_s: float = Field(default=30, ge=0.5, le=600)
+    worker_stop_s: float = Field(default=8, gt=0, le=300)
+    worker_idle_s: float = Field(default=600, ge=0.1, le=86_400)
+    job_attempts_max: int = Field(default=8, ge=1, le=100)
+    job_backoff_s: float = Field(default=2, gt=0, le=60)
+    job_backoff_s_max: float = Field(default=600, gt=0, le=86_400)
+    tend_every_s: int = Field(default=30, ge=1, le=59)
+    fold_every_s: int = Field(default=30, ge=1, le=59)
+    sweep_every_s: int = Field(default=30, ge=1, le=59)
+
+    embedding_batch_rows: int = Field(default=32, ge=1, le=1000)
+    embedding_lease_s: float = Field(default=30, ge=0.5, le=3600)
+    embedding_attempts_max: int = Field(default=5, ge=1, le=100)
+
+    idempotency_retention_days: float = Field(default=7, gt=0, le=3650)
+    job_retention_days: float = Field(default=2, gt=0, le=3650)
+    failed_job_retention_days: float = Field(default=30, gt=0, le=3650)
+    run_retention_days: float = Field(default=7, gt=0, le=3650)
+
     @field_validator("database_url")
     @classmethod
     def _is_postgres(cls, url: str | None) -> str | None:
