@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from ops import programs
 from ops.connecting import connecting, servers
 from ops.connecting.clients import CLIENTS, Client
 from ops.connecting.connecting import Wish
@@ -53,7 +54,7 @@ def run(asked: Asked) -> None:
         client=client,
         server=_server(asked),
         project=asked.project,
-        hook_program=servers.program("memhub") if asked.with_hooks else None,
+        hook_program=programs.program("memhub") if asked.with_hooks else None,
         rules=asked.with_rules,
     )
     if asked.print_only:
@@ -111,7 +112,7 @@ def _server(asked: Asked) -> Local | Remote:
         raise Misused(invalid.message) from None
     if asked.http is None:
         carried = servers.carried(os.environ, shared=asked.project)
-        return Local(servers.program("memhub-server"), carried | ({"MEMHUB_PROJECT": str(project)} if project else {}))
+        return Local(programs.program("memhub-server"), carried | ({"MEMHUB_PROJECT": str(project)} if project else {}))
     has_token = asked.token or asked.token_variable
     headers = {"X-Memory-Tenant": tenant or ("" if has_token else loaded.tenant), "X-Memory-Project": project}
     return Remote(

@@ -18,11 +18,5 @@ class ClientFileRefused(MemhubError):
         super().__init__(f"{path}: {problem}.", next=next)
 
 
-class NotInstalled(MemhubError):
-    """A program of memhub that is not where this one is."""
-
-    code = "NOT_INSTALLED"
-
-
 class Malformed(ValueError):
     """A text that is not of its format; the message says where."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ops.connecting.errors import NotInstalled
 from shared.settings import Settings
 
-# They belong to one shell or one client, not to every client that is connected.
-NOT_CARRIED = frozenset({"MEMHUB_CLIENT", "MEMHUB_CONVERSATION", "MEMHUB_LOG_LEVEL"})
-SECRET = frozenset({"MEMHUB_DATABASE_URL", "MEMHUB_API_KEY", "MEMHUB_EMBEDDING_API_KEY"})
+# They belong to one shell or one client, or to the server over HTTP, not to every client that is connected.
+NOT_CARRIED = ("MEMHUB_CLIENT", "MEMHUB_CONVERSATION", "MEMHUB_LOG_LEVEL", "MEMHUB_API_KEY", "MEMHUB_OAUTH_")
+SECRET = frozenset({"MEMHUB_DATABASE_URL", "MEMHUB_EMBEDDING_API_KEY"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +43,8 @@ class Remote:
         return dict(self.headers or {}) | ({"Authorization": f"Bearer {token}"} if token else {})
 
 
-def program(name: str) -> Path:
-    """The absolute path of a program of memhub: beside this one, else on the PATH. Raises NotInstalled."""
-    for folder in (Path(sys.argv[0]).parent, Path(sys.executable).parent, None):
-        found = shutil.which(name, path=None if folder is None else str(folder.absolute()))
-        if found:
-            return Path(found).absolute()
-    raise NotInstalled(f"{name} is not beside {sys.argv[0]}, nor on the PATH.", next="Install memhub as a package.")
-
-
 def carried(environment: Mapping[str, str], *, shared: bool) -> dict[str, str]:
     """The settings of this environment that the client's server needs too; no secrets in a file that is `shared`."""
-    names = {f"MEMHUB_{name.upper()}" for name in Settings.model_fields} - NOT_CARRIED - (SECRET if shared else set())
-    return {name: environment[name] for name in sorted(names) if environment.get(name)}
+    names = sorted(f"MEMHUB_{name.upper()}" for name in Settings.model_fields)
+    carried = [name for name in names if not name.startswith(NOT_CARRIED) and not (shared and name in SECRET)]
+    return {name: environment[name] for name in carried if environment.get(name)}

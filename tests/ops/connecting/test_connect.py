@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ops.cli import ClientName
+from ops.client_commands import ClientName
 from ops.connecting.clients import CLIENTS
 from tests.ops.conftest import WAIT_S, Installation
 from tests.server.processes import INITIALIZE
