@@ -30,14 +30,25 @@ class Up:
         self.process = process
         self.lines: list[str] = []
         self._news = threading.Condition()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            with self._news:
-                self.lines.append(line)
-                self._news.notify_all()
+        with self.process.stdout:
+            for line in self.process.stdout:
+                with self._news:
+                    self.lines.append(line)
+                    self._news.notify_all()
+
+    def end(self) -> None:
+        """Kills what is left of it and its children."""
+        if self.process.poll() is None:
+            for member in psutil.Process(self.process.pid).children(recursive=True):
+                member.kill()
+            self.process.kill()
+        self.process.wait(WAIT_S)
+        self._reader.join(WAIT_S)
 
     def until(self, text: str) -> None:
         with self._news:
@@ -71,14 +82,11 @@ def _up(installation: Installation, data_dir: Path, port: int) -> Iterator[Up]:
         env=installation.environment({"MEMHUB_DATA_DIR": str(data_dir), "MEMHUB_EMBEDDING_PROVIDER": "none"}),
         start_new_session=True,
     )
+    up = Up(process)
     try:
-        yield Up(process)
+        yield up
     finally:
-        if process.poll() is None:
-            for member in psutil.Process(process.pid).children(recursive=True):
-                member.kill()
-            process.kill()
-        process.wait(WAIT_S)
+        up.end()
 
 
 def test_everything_starts_says_where_it_is_and_ends_at_ctrl_c(installation: Installation, data_dir: Path) -> None:
