@@ -50,7 +50,7 @@ async def test_of_fifty_revisions_of_one_head_one_wins_and_each_other_is_told_wh
 async def test_of_fifty_equal_requests_one_is_created_and_the_others_are_its_replay(
     fifty: list[Client], connection: asyncpg.Connection
 ) -> None:
-    # Fails when the statement remember no longer makes its rows hang on `claimed`, or claim in carefully() is skipped.
+    # Fails without UniqueViolationError in races.run, and when the statement stored does not find what was claimed.
     claimed = (
         "INSERT INTO memhub.idempotency_keys (project_id, key, fingerprint, response, created_at)"
         f" VALUES ('{fifty[0].scope.project_id}', '{KEY}', sha256('x'), '{{}}', clock_timestamp())"
@@ -131,7 +131,8 @@ async def test_of_fifty_supersessions_of_one_target_one_wins_and_nothing_of_the_
 
 
 async def test_of_fifty_restores_one_brings_it_back(fifty: list[Client], connection: asyncpg.Connection) -> None:
-    # Fails without the comparison with what was read in forget._restore.
+    # Fails without the comparison with what was read in forget._restore and the constraint live_memories_content, each
+    # of which holds it alone.
     memory_id = await fifty[0].saved("Forgotten")
     await fifty[0].forget(memory_id)
     answers = await released_together(

@@ -134,8 +134,7 @@ class Worker:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", [20260101])
 async def test_crossing_writes_meet_no_error_and_no_deadlock(database_url: str, model: int, seed: int) -> None:
-    # Fails with `ORDER BY id DESC` or without ORDER BY in the statement lock, with memories locked one by one as they
-    # are named, and when a twin is attested or given way without its lock.
+    # Fails when the statement lock orders by anything that differs between callers, and without its FOR UPDATE.
     async with backends(database_url, WORKERS) as connections:
         first = await client_of(connections[0], "payments")
         world = World()
