@@ -38,11 +38,15 @@ def up(
     start(settings.load(), port=port)
 
 
-def status(as_json: AS_JSON = False) -> None:
+def status(
+    *,
+    as_json: AS_JSON = False,
+    here: Annotated[bool, typer.Option("--here", help="Only say whether a worker of this host is alive.")] = False,
+) -> None:
     """Show the fleet: workers, queues, failures, embedding coverage, last runs."""
-    from ops.status import show
+    from ops.status import probe, show
 
-    run(lambda settings: show(settings, as_json=as_json))
+    run(probe if here else lambda settings: show(settings, as_json=as_json))
 
 
 def jobs_list(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from datetime import datetime
 
@@ -30,6 +31,17 @@ async def show(settings: Settings, *, as_json: bool) -> int:
     if found.troubled_jobs:
         console.print(_troubled(found.troubled_jobs), "")
     return 0
+
+
+async def probe(settings: Settings) -> int:
+    """For health checks of a container: 0 when a worker of this host is alive, else 1."""
+    async with looking(settings) as connection:
+        found = await read(connection, settings)
+    host = socket.gethostname()
+    if any(worker.alive and worker.host == host for worker in found.workers):
+        return 0
+    print(f"memhub: no worker of {host} is alive.", file=sys.stderr)
+    return 1
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -40,10 +40,11 @@ def up(settings: Settings, *, port: int) -> None:
     Raises ProcessEnded when one of the processes ends by itself, and what opening the database raises.
     """
     embedded = settings.database_url is None
+    place = f"embedded, in {settings.data_dir}" if embedded else "the one of MEMHUB_DATABASE_URL"
+    print(f"Opening the database: {place}", flush=True)
     with ExitStack() as lease:
         dsn = settings.database_url or attach(settings, lease)
         asyncio.run(prepare(dsn, own=embedded))
-        place = f"embedded, in {settings.data_dir}" if embedded else "the one of MEMHUB_DATABASE_URL"
         status = _run(port, _Board(place))
     if embedded:
         stop_if_idle(settings.data_dir)
