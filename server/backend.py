@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
-from shared.domain import Author, Memory, ProjectScope
+from shared.domain import Author, Changes, Memory, ProjectScope
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
 
 AliasKind = Literal["git_remote", "workspace_path"]
 Aliases = Mapping[AliasKind, str]
 Work = Literal["read", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a database that can be served from says of itself."""
+
+    fleet: Literal["alive", "absent"]
 
 
 class Used(Protocol):
@@ -48,6 +56,12 @@ class Projects(Protocol):
 
     async def listed(self, connection: Any, tenant: str) -> Sequence[Listed]: ...
 
+    async def default(self, connection: Any, tenant: str) -> ProjectScope:
+        """The tenant's project `default`, or where there is none a scope that holds nothing."""
+        ...
+
+    async def ensure_default(self, connection: Any, tenant: str, author: Author) -> ProjectScope: ...
+
     async def owning(self, connection: Any, tenant: str, memory_id: UUID) -> ProjectScope:
         """The project of a memory; MemoryNotFound where this tenant has no such memory."""
         ...
@@ -75,6 +89,14 @@ class Memories(Protocol):
     async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory: ...
 
 
+class Feed(Protocol):
+    """What changed, whoever wrote it."""
+
+    async def snapshot(self, connection: Any) -> str: ...
+
+    async def since(self, connection: Any, snapshot: str) -> Changes: ...
+
+
 class Backend(Protocol):
     """An opened database with the services that run on it."""
 
@@ -84,8 +106,15 @@ class Backend(Protocol):
     @property
     def memories(self) -> Memories: ...
 
+    @property
+    def feed(self) -> Feed: ...
+
     def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
         """A connection in no transaction; what the driver raises inside leaves as a MemhubError."""
+        ...
+
+    async def health(self) -> Health:
+        """Raises BackendUnavailable and SchemaMismatch where calls could not be served."""
         ...
 
     async def aclose(self) -> None: ...

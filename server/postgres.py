@@ -6,8 +6,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 from uuid import UUID
 
-from server.backend import Backend, Work
-from shared import projects
+from server.backend import Backend, Health, Work
+from shared import feed, migrations, projects, statements
 from shared.database import Database
 from shared.domain import Author, Memory, ProjectScope
 from shared.memories import rows
@@ -18,6 +18,8 @@ from shared.memories.revise import revise
 from shared.opening import opened
 from shared.retrieval.search import search
 from shared.settings import Settings
+
+_FLEET_IS_ALIVE = statements.load("health")["fleet_is_alive"]
 
 
 async def open_backend(settings: Settings) -> Backend:
@@ -35,9 +37,15 @@ class Postgres:
         self._held = held
         self.projects = projects
         self.memories = _Memories()
+        self.feed = feed
 
     def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
         return self._database.connection(work)
+
+    async def health(self) -> Health:
+        async with self._database.connection("read") as connection:
+            await migrations.verify(connection)
+            return Health(fleet="alive" if await connection.fetchval(_FLEET_IS_ALIVE) else "absent")
 
     async def aclose(self) -> None:
         await self._held.aclose()

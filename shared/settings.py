@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AnyHttpUrl, Field, PostgresDsn, SecretStr, TypeAdapter, ValidationError, field_validator
+from pydantic import (
+    AnyHttpUrl,
+    Field,
+    PostgresDsn,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from shared.environment import CONVERSATION_PATTERN, TENANT_PATTERN, default_data_dir
 from shared.errors import ConfigurationError
 
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
+
+_KEY = re.compile(r"[\x21-\x7e]{1,512}", re.ASCII)
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?", re.ASCII)
+_HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?", re.ASCII)
 _POSTGRES_URL: TypeAdapter[PostgresDsn] = TypeAdapter(PostgresDsn)
+_HTTP_URL: TypeAdapter[AnyHttpUrl] = TypeAdapter(AnyHttpUrl)
 
 
 class Settings(BaseSettings):
@@ -37,11 +53,18 @@ class Settings(BaseSettings):
     embedder_url: AnyHttpUrl | None = None
     query_embedding_timeout_s: float = Field(default=0.15, gt=0, le=10)
 
-    oauth_issuer: AnyHttpUrl | None = None
-    oauth_audience: str | None = None
-    oauth_tenant_claim: str | None = None
+    oauth_issuer: str | None = None
+    oauth_audience: str | None = Field(default=None, validate_default=True)
+    oauth_tenant_claim: str | None = Field(default=None, validate_default=True)
+    oauth_scope: str | None = None
+    oauth_write_scope: str | None = None
     api_key: SecretStr | None = None
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = ()
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    rate_limit_per_s: float = Field(default=200, gt=0, le=1_000_000)
+    http_body_bytes_max: int = Field(default=1_048_576, ge=65_536, le=67_108_864)
+    http_sessions_max: int = Field(default=10_000, ge=1, le=1_000_000)
+    http_session_idle_s: float = Field(default=1_800, gt=0, le=86_400)
 
     stats_flush_s: float = Field(default=30, ge=0.1, le=3600)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -104,12 +127,49 @@ class Settings(BaseSettings):
     def _upper(cls, level: object) -> object:
         return level.upper() if isinstance(level, str) else level
 
-    @field_validator("allowed_origins", mode="before")
+    @field_validator("oauth_issuer")
     @classmethod
-    def _split(cls, origins: object) -> object:
-        if isinstance(origins, str):
-            return tuple(origin.strip() for origin in origins.split(",") if origin.strip())
+    def _is_issuer(cls, issuer: str | None) -> str | None:
+        # Kept as it is written: a token's issuer is compared character by character.
+        url = None if issuer is None else _HTTP_URL.validate_python(issuer)
+        if url is not None and url.scheme != "https" and url.host not in LOOPBACK_NAMES:
+            raise ValueError("must be an https URL")
+        return issuer
+
+    @field_validator("oauth_audience", "oauth_tenant_claim")
+    @classmethod
+    def _completes_issuer(cls, value: str | None, others: ValidationInfo) -> str | None:
+        if (value is None) != (others.data.get("oauth_issuer") is None):
+            raise ValueError("MEMHUB_OAUTH_ISSUER, _AUDIENCE and _TENANT_CLAIM are set together or not at all")
+        return value
+
+    @field_validator("api_key")
+    @classmethod
+    def _is_header_value(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None and not _KEY.fullmatch(key.get_secret_value()):
+            raise ValueError("1 to 512 printable ASCII characters without spaces")
+        return key
+
+    @field_validator("allowed_origins", "allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, names: object) -> object:
+        if isinstance(names, str):
+            return tuple(name.strip().lower() for name in names.split(",") if name.strip())
+        return names
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _are_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(_ORIGIN.fullmatch(origin) for origin in origins):
+            raise ValueError("origins such as https://app.example.com, separated by commas")
         return origins
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _are_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(_HOST.fullmatch(host) for host in hosts):
+            raise ValueError("host names such as memory.example.com, separated by commas")
+        return hosts
 
 
 def load() -> Settings:

@@ -186,6 +186,25 @@ BEGIN
 END
 $$;
 
+CREATE TABLE memhub.api_tokens (
+    id uuid NOT NULL,
+    tenant text NOT NULL COLLATE pg_catalog."C",
+    project_id uuid,
+    name text NOT NULL,
+    hash bytea NOT NULL,
+    read_only boolean NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT api_tokens_check CHECK ((revoked_at >= created_at)),
+    CONSTRAINT api_tokens_check1 CHECK ((last_used_at >= created_at)),
+    CONSTRAINT api_tokens_expiry CHECK ((expires_at > created_at)),
+    CONSTRAINT api_tokens_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT api_tokens_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 128))),
+    CONSTRAINT api_tokens_tenant_check CHECK ((tenant ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'::text))
+);
+
 CREATE TABLE memhub.attestations (
     id bigint NOT NULL,
     project_id uuid NOT NULL,
@@ -296,6 +315,39 @@ CREATE TABLE memhub.embedding_work (
     CONSTRAINT embedding_work_attempts_check CHECK ((attempts >= 0))
 );
 
+CREATE TABLE memhub.fleet_runs (
+    id bigint NOT NULL,
+    actor text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    outcome text NOT NULL,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    error text,
+    CONSTRAINT fleet_runs_actor_check CHECK ((actor ~ '^[a-z_]{1,64}$'::text)),
+    CONSTRAINT fleet_runs_check CHECK ((finished_at >= started_at)),
+    CONSTRAINT fleet_runs_check1 CHECK (((outcome = 'failed'::text) = (error IS NOT NULL))),
+    CONSTRAINT fleet_runs_error_check CHECK ((octet_length(error) <= 1000)),
+    CONSTRAINT fleet_runs_outcome_check CHECK ((outcome = ANY (ARRAY['ok'::text, 'failed'::text])))
+);
+
+ALTER TABLE memhub.fleet_runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME memhub.fleet_runs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE memhub.fleet_workers (
+    worker_id bigint NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    queues text[] NOT NULL,
+    concurrency integer NOT NULL,
+    started_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE memhub.idempotency_keys (
     project_id uuid NOT NULL,
     key text NOT NULL COLLATE pg_catalog."C",
@@ -304,6 +356,13 @@ CREATE TABLE memhub.idempotency_keys (
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT idempotency_keys_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
     CONSTRAINT idempotency_keys_key_check CHECK (((octet_length(key) >= 8) AND (octet_length(key) <= 128)))
+);
+
+CREATE TABLE memhub.job_errors (
+    job_id bigint NOT NULL,
+    error text NOT NULL,
+    failed_at timestamp with time zone NOT NULL,
+    CONSTRAINT job_errors_error_check CHECK ((octet_length(error) <= 1000))
 );
 
 CREATE TABLE memhub.live_memories (
@@ -495,6 +554,12 @@ CREATE TABLE memhub.term_frequencies (
     CONSTRAINT term_frequencies_documents_check CHECK ((documents >= 0))
 );
 
+ALTER TABLE ONLY memhub.api_tokens
+    ADD CONSTRAINT api_tokens_hash_key UNIQUE (hash);
+
+ALTER TABLE ONLY memhub.api_tokens
+    ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (id);
+
 ALTER TABLE memhub.attestations
     ADD CONSTRAINT attestations_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
 
@@ -525,8 +590,17 @@ ALTER TABLE ONLY memhub.embedding_models
 ALTER TABLE ONLY memhub.embedding_work
     ADD CONSTRAINT embedding_work_pkey PRIMARY KEY (project_id, memory_id, revision_no, model_id);
 
+ALTER TABLE ONLY memhub.fleet_runs
+    ADD CONSTRAINT fleet_runs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY memhub.fleet_workers
+    ADD CONSTRAINT fleet_workers_pkey PRIMARY KEY (worker_id);
+
 ALTER TABLE ONLY memhub.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (project_id, key);
+
+ALTER TABLE ONLY memhub.job_errors
+    ADD CONSTRAINT job_errors_pkey PRIMARY KEY (job_id);
 
 ALTER TABLE memhub.live_memories
     ADD CONSTRAINT live_memories_clock CHECK ((((updated_at >= now()) AND (updated_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
@@ -576,11 +650,17 @@ ALTER TABLE ONLY memhub.schema_migrations
 ALTER TABLE ONLY memhub.term_frequencies
     ADD CONSTRAINT term_frequencies_pkey PRIMARY KEY (project_id, lexeme);
 
+CREATE INDEX api_tokens_of_tenant ON memhub.api_tokens USING btree (tenant, created_at);
+
 CREATE INDEX attestations_by_memory ON memhub.attestations USING btree (project_id, memory_id, id);
 
 CREATE INDEX audit_events_by_memory ON memhub.audit_events USING btree (project_id, memory_id, id);
 
+CREATE INDEX audit_events_by_transaction ON memhub.audit_events USING btree (transaction_id);
+
 CREATE UNIQUE INDEX embedding_models_one_current ON memhub.embedding_models USING btree (state) WHERE (state = 'current'::text);
+
+CREATE INDEX fleet_runs_by_actor ON memhub.fleet_runs USING btree (actor, id);
 
 CREATE INDEX idempotency_keys_oldest ON memhub.idempotency_keys USING btree (created_at);
 
@@ -595,6 +675,8 @@ CREATE INDEX live_vectors_of_memory ON memhub.live_vectors USING btree (project_
 CREATE INDEX memories_by_successor ON memhub.memories USING btree (project_id, superseded_by) WHERE (superseded_by IS NOT NULL);
 
 CREATE INDEX project_aliases_project ON memhub.project_aliases USING btree (project_id);
+
+CREATE TRIGGER api_tokens_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.api_tokens FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
 
 CREATE TRIGGER attestations_guard BEFORE UPDATE ON memhub.attestations FOR EACH ROW EXECUTE FUNCTION memhub.guard_attestation();
 
@@ -624,6 +706,9 @@ CREATE TRIGGER project_aliases_clock BEFORE INSERT OR UPDATE OF created_at ON me
 
 CREATE TRIGGER projects_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.projects FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
 
+ALTER TABLE ONLY memhub.api_tokens
+    ADD CONSTRAINT api_tokens_project_id_tenant_fkey FOREIGN KEY (project_id, tenant) REFERENCES memhub.projects(id, tenant);
+
 ALTER TABLE ONLY memhub.attestations
     ADD CONSTRAINT attestations_project_id_memory_id_revision_no_fkey FOREIGN KEY (project_id, memory_id, revision_no) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no);
 
@@ -639,8 +724,14 @@ ALTER TABLE ONLY memhub.embedding_work
 ALTER TABLE ONLY memhub.embedding_work
     ADD CONSTRAINT embedding_work_project_id_memory_id_revision_no_fkey FOREIGN KEY (project_id, memory_id, revision_no) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no);
 
+ALTER TABLE ONLY memhub.fleet_workers
+    ADD CONSTRAINT fleet_workers_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES public.procrastinate_workers(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY memhub.idempotency_keys
     ADD CONSTRAINT idempotency_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
+
+ALTER TABLE ONLY memhub.job_errors
+    ADD CONSTRAINT job_errors_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.procrastinate_jobs(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY memhub.live_memories
     ADD CONSTRAINT live_memories_is_active FOREIGN KEY (project_id, memory_id, revision_no, status) REFERENCES memhub.memories(project_id, id, revision_no, status) DEFERRABLE INITIALLY DEFERRED;
@@ -690,6 +781,13 @@ ALTER TABLE ONLY memhub.term_frequencies
 GRANT USAGE ON SCHEMA memhub TO memhub_server;
 GRANT USAGE ON SCHEMA memhub TO memhub_operator;
 
+GRANT SELECT ON TABLE memhub.api_tokens TO memhub_server;
+GRANT SELECT,INSERT ON TABLE memhub.api_tokens TO memhub_operator;
+
+GRANT UPDATE(revoked_at) ON TABLE memhub.api_tokens TO memhub_operator;
+
+GRANT UPDATE(last_used_at) ON TABLE memhub.api_tokens TO memhub_server;
+
 GRANT SELECT,INSERT ON TABLE memhub.attestations TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.attestations TO memhub_operator;
 
@@ -706,6 +804,9 @@ GRANT UPDATE(details) ON TABLE memhub.audit_events TO memhub_operator;
 
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.counter_deltas TO memhub_server;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.counter_deltas TO memhub_operator;
+
+GRANT UPDATE(hits) ON TABLE memhub.counter_deltas TO memhub_server;
+GRANT UPDATE(hits) ON TABLE memhub.counter_deltas TO memhub_operator;
 
 GRANT SELECT,INSERT ON TABLE memhub.embedding_models TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.embedding_models TO memhub_operator;
@@ -728,11 +829,26 @@ GRANT UPDATE(attempts) ON TABLE memhub.embedding_work TO memhub_operator;
 GRANT UPDATE(error) ON TABLE memhub.embedding_work TO memhub_server;
 GRANT UPDATE(error) ON TABLE memhub.embedding_work TO memhub_operator;
 
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.fleet_runs TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.fleet_runs TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.fleet_workers TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.fleet_workers TO memhub_operator;
+
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.idempotency_keys TO memhub_server;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.idempotency_keys TO memhub_operator;
 
 GRANT UPDATE(response) ON TABLE memhub.idempotency_keys TO memhub_server;
 GRANT UPDATE(response) ON TABLE memhub.idempotency_keys TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.job_errors TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.job_errors TO memhub_operator;
+
+GRANT UPDATE(error) ON TABLE memhub.job_errors TO memhub_server;
+GRANT UPDATE(error) ON TABLE memhub.job_errors TO memhub_operator;
+
+GRANT UPDATE(failed_at) ON TABLE memhub.job_errors TO memhub_server;
+GRANT UPDATE(failed_at) ON TABLE memhub.job_errors TO memhub_operator;
 
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.live_memories TO memhub_server;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.live_memories TO memhub_operator;

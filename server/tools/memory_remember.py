@@ -117,8 +117,8 @@ async def run(call: Call, arguments: MemoryRememberArguments) -> MemoryRememberR
 def _request(caller: Caller, arguments: MemoryRememberArguments, acknowledged: str | None) -> Remember:
     if arguments.scope is Scope.CONVERSATION and caller.author.conversation is None:
         raise ConversationRequired(
-            "scope: 'conversation' needs a conversation, and this server was started without one.",
-            next="Use scope=project, or start the server with MEMHUB_CONVERSATION set.",
+            "scope: 'conversation' needs a conversation, and this call belongs to none.",
+            next="Use scope=project, or name one: X-Conversation-Id over HTTP, MEMHUB_CONVERSATION over stdio.",
         )
     expiry = limits.expiry(
         expires_at=arguments.expires_at and arguments.expires_at.isoformat(),

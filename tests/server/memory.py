@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid5
 
-from server.backend import Aliases, Work
-from shared.domain import Author, AuthorKind, Memory, ProjectScope, Status
+from server.backend import Aliases, Health, Work
+from shared.domain import Author, AuthorKind, Change, Changes, Memory, ProjectScope, Status
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
@@ -32,6 +32,7 @@ class InMemory:
     held: dict[UUID, Memory] = field(default_factory=dict)
     asked: list[Any] = field(default_factory=list)
     authors: list[Author] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
     opened: int = 0
 
     @property
@@ -42,10 +43,23 @@ class InMemory:
     def memories(self) -> InMemory:
         return self
 
+    @property
+    def feed(self) -> InMemory:
+        return self
+
+    async def snapshot(self, connection: Any) -> str:
+        return str(len(self.changes))
+
+    async def since(self, connection: Any, snapshot: str) -> Changes:
+        return Changes(str(len(self.changes)), tuple(self.changes[int(snapshot) :]), overflowed=False)
+
     @asynccontextmanager
     async def connection(self, work: Work) -> AsyncIterator[Any]:
         self.opened += 1
         yield self
+
+    async def health(self) -> Health:
+        return Health(fleet="absent")
 
     async def aclose(self) -> None:
         self.opened = 0
@@ -80,6 +94,14 @@ class InMemory:
 
     async def resolve_alias(self, connection: Any, tenant: str, aliases: Aliases) -> ProjectScope:
         raise ProjectRequired("project: none was named.", next="Give project.")
+
+    async def default(self, connection: Any, tenant: str) -> ProjectScope:
+        return await self.resolve(connection, tenant, "default")
+
+    async def ensure_default(self, connection: Any, tenant: str, author: Author) -> ProjectScope:
+        slug = "default"
+        made = ProjectScope(tenant=tenant, project_id=project_id(slug), slug=slug, display_name=None)
+        return self.slugs.setdefault(slug, made)
 
     async def listed(self, connection: Any, tenant: str) -> list[Any]:
         return [SimpleNamespace(project=scope) for scope in self.slugs.values() if scope.tenant == tenant]
