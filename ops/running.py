@@ -6,14 +6,25 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import anyio
+import asyncpg
 import typer
 
 from shared import settings
+from shared.errors import ConfigurationError
 from shared.settings import Settings
 
 
 def run(command: Callable[[Settings], Coroutine[Any, Any, int]]) -> None:
-    """Runs an asynchronous command with the checked settings and exits with its status."""
-    status = anyio.run(command, settings.load())
+    """Runs an asynchronous command with the checked settings and exits with its status.
+
+    Raises ConfigurationError where the database role lacks a privilege.
+    """
+    try:
+        status = anyio.run(command, settings.load())
+    except asyncpg.InsufficientPrivilegeError as refused:
+        raise ConfigurationError(
+            f"The role of MEMHUB_DATABASE_URL may not do this: {refused}.",
+            next="Use the owner of the schema, or as an administrator: GRANT memhub_server TO that role.",
+        ) from None
     if status:
         raise typer.Exit(status)

@@ -6,5 +6,5 @@ psql --set=ON_ERROR_STOP=1 --set=password="$MEMHUB_APP_PASSWORD" --username="$PO
 CREATE EXTENSION IF NOT EXISTS vector;
 CREATE ROLE memhub_server NOLOGIN;
 CREATE ROLE memhub_app LOGIN PASSWORD :'password';
-GRANT memhub_server TO memhub_app WITH INHERIT FALSE, SET TRUE;
+GRANT memhub_server TO memhub_app;
 SQL

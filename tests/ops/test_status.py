@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import asyncpg
+import psycopg
 import pytest
 
 from tests.ops.conftest import Installation
@@ -75,6 +76,18 @@ async def test_a_job_that_has_not_failed_is_told_by_its_id(
     ran = installation.run("jobs", "retry", str(waiting), environment={"MEMHUB_DATABASE_URL": database_url})
     assert ran.returncode == 1
     assert ran.stderr == f"memhub: id: not failed, or not there: {waiting} See `memhub jobs list`.\n"
+
+
+def test_a_role_without_permission_is_told_so_in_one_line(
+    database_url: str, outsider: str, admin: psycopg.Connection, installation: Installation
+) -> None:
+    admin.execute(f"ALTER ROLE {outsider} LOGIN")
+    url = database_url.replace("postgres@", f"{outsider}@")
+    ran = installation.run("status", environment={"MEMHUB_DATABASE_URL": url})
+    admin.execute(f"ALTER ROLE {outsider} NOLOGIN")
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("memhub: The role of MEMHUB_DATABASE_URL may not do this: permission denied")
+    assert ran.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", [["status"], ["jobs", "list"], ["jobs", "retry", "--all"]])
