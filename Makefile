@@ -8,13 +8,16 @@ INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format schema lock clean
+.PHONY: help demo recording test bench lint format schema lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(INSTALLED) ## two clients share a memory, reverse a decision and find only the current one
 	@$(BIN)/memhub demo
+
+recording: $(INSTALLED) ## writes docs/demo.svg anew: a real run of the demo
+	@$(BIN)/python -m ops.recording docs/demo.svg
 
 test: $(INSTALLED) ## every test; what this machine lacks is skipped and named
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
