@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-import platformdirs
 from pydantic import (
     AnyHttpUrl,
     Field,
@@ -20,10 +18,8 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from shared.environment import CONVERSATION_PATTERN, TENANT_PATTERN, default_data_dir
 from shared.errors import ConfigurationError
-
-TENANT_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
-CONVERSATION_PATTERN = re.compile(r"[\x21-\x7e]{1,512}", re.ASCII)
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
 
@@ -32,13 +28,6 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\
 _HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?", re.ASCII)
 _POSTGRES_URL: TypeAdapter[PostgresDsn] = TypeAdapter(PostgresDsn)
 _HTTP_URL: TypeAdapter[AnyHttpUrl] = TypeAdapter(AnyHttpUrl)
-
-
-def default_data_dir() -> Path:
-    """The platform's data folder; root's is a system folder, so that root's home is never opened."""
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        return Path("/var/lib/memhub")
-    return Path(platformdirs.user_data_dir("memhub", appauthor=False))
 
 
 class Settings(BaseSettings):
