@@ -15,10 +15,10 @@ from server.call import Call, Caller
 from server.caller import Identify
 from server.changes import Hub
 from server.gateway import Gateway
-from server.record import Record, recorded
+from server.record import Meter, Record, Unmetered, recorded
 from server.subscriptions import Subscriptions
 from server.tools.tool import Tool
-from shared.errors import MemhubError
+from shared.errors import MemhubError, SensitiveContent
 
 INSTRUCTIONS = """\
 Shared, versioned memory of this project: what any AI client stores here, every other one finds. Before \
@@ -35,6 +35,7 @@ class Application:
     def __init__(self, *, gateway: Gateway, identify: Identify) -> None:
         self._gateway = gateway
         self._identify = identify
+        self.meter: Meter = Unmetered()
         self._hub = Hub(gateway)
         self.subscriptions = Subscriptions(self._hub)
 
@@ -75,11 +76,13 @@ class Application:
                 code=mcp_types.INVALID_PARAMS,
                 message=f"Unknown tool. Known: {', '.join(tools.BY_NAME)}.",
             )
-        record = Record("tool_call", tool=tool.name, tenant=None, project=None)
+        record = Record(self.meter, "tool_call", name=tool.name, tool=tool.name, tenant=None, project=None)
         try:
             result = await self._run(tool, context, params.arguments or {}, record)
         except MemhubError as refused:
             record.close(ok=False, outcome=refused.code)
+            if isinstance(refused, SensitiveContent):
+                self.meter.screened(refused.detector)
             return answers.refusal(refused)
         except Exception as bug:
             record.crashed(bug)
@@ -98,6 +101,8 @@ class Application:
             result = await tool.run(call, parsed)
         finally:
             record.fields["project"] = call.project
+        if getattr(result, "degraded", None):
+            self.meter.degraded(tool.name)
         answer = answers.success(result)
         record.close(ok=True, outcome=getattr(result, "outcome", "found"))
         return answer
@@ -106,7 +111,7 @@ class Application:
         self, context: Context, params: mcp_types.ReadResourceRequestParams
     ) -> mcp_types.ReadResourceResult:
         uri = str(params.uri)
-        async with recorded("resource_read", uri) as record:
+        async with recorded(self.meter, "resource_read", uri) as record:
             text = await self._read(uri, context, record)
             record.close(ok=True, outcome="read")
         contents = mcp_types.TextResourceContents(uri=uri, mime_type=resources.MIME_TYPE, text=text)
@@ -114,7 +119,7 @@ class Application:
 
     async def _subscribe(self, context: Context, params: mcp_types.SubscribeRequestParams) -> mcp_types.EmptyResult:
         uri = str(params.uri)
-        async with recorded("resource_subscribe", uri) as record:
+        async with recorded(self.meter, "resource_subscribe", uri) as record:
             caller = self._caller(context, record)
             await self.subscriptions.subscribe(context, caller, uri)
             record.close(ok=True, outcome="subscribed")
@@ -122,7 +127,7 @@ class Application:
 
     async def _unsubscribe(self, context: Context, params: mcp_types.UnsubscribeRequestParams) -> mcp_types.EmptyResult:
         uri = str(params.uri)
-        async with recorded("resource_unsubscribe", uri) as record:
+        async with recorded(self.meter, "resource_unsubscribe", uri) as record:
             await self.subscriptions.unsubscribe(context, uri)
             record.close(ok=True, outcome="unsubscribed")
         return mcp_types.EmptyResult()
@@ -130,7 +135,7 @@ class Application:
     async def _listen(
         self, context: Context, params: mcp_types.SubscriptionsListenRequestParams
     ) -> mcp_types.SubscriptionsListenResult:
-        async with recorded("subscriptions_listen", None) as record:
+        async with recorded(self.meter, "subscriptions_listen", None) as record:
             result = await self.subscriptions.listen(context, lambda: self._caller(context, record), params)
             record.close(ok=True, outcome="ended")
         return result

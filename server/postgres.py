@@ -6,8 +6,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 from uuid import UUID
 
-from server.backend import Backend, Health, Work
-from shared import feed, migrations, projects, statements
+from server.backend import Backend, Health, Load, Pool, Work
+from shared import feed, migrations, projects, statements, status
 from shared.database import Database
 from shared.domain import Author, Memory, ProjectScope
 from shared.memories import rows
@@ -46,6 +46,12 @@ class Postgres:
         async with self._database.connection("read") as connection:
             await migrations.verify(connection)
             return Health(fleet="alive" if await connection.fetchval(_FLEET_IS_ALIVE) else "absent")
+
+    async def load(self) -> Load:
+        async with self._database.connection("read") as connection:
+            queues = await status.queues(connection)
+        pools = tuple(Pool(use.work, use.in_use, use.idle, use.connections_max) for use in self._database.use())
+        return Load(pools=pools, queues=queues)
 
     async def aclose(self) -> None:
         await self._held.aclose()

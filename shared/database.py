@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import asyncpg
@@ -50,6 +51,14 @@ _REFUSED = (
 _UNMIGRATED = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.InvalidSchemaNameError)
 
 
+@dataclass(frozen=True, slots=True)
+class PoolUse:
+    work: Work
+    in_use: int
+    idle: int
+    connections_max: int
+
+
 class Database:
     """One database, opened: a pool for reading and one for writing, each connection acting as memhub_server."""
 
@@ -76,6 +85,13 @@ class Database:
                 yield connection
         finally:
             await self._pools[work].release(connection)
+
+    def use(self) -> list[PoolUse]:
+        """How many connections of each pool are in use at this moment."""
+        return [
+            PoolUse(work, pool.get_size() - pool.get_idle_size(), pool.get_idle_size(), pool.get_max_size())
+            for work, pool in self._pools.items()
+        ]
 
     async def aclose(self) -> None:
         """Waits for the connections in use and closes all."""

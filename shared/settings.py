@@ -75,6 +75,7 @@ class Settings(BaseSettings):
     rate_limit_per_s: float = Field(default=200, gt=0, le=1_000_000)
     http_body_bytes_max: int = Field(default=1_048_576, ge=65_536, le=67_108_864)
     http_sessions_max: int = Field(default=10_000, ge=1, le=1_000_000)
+    http_recheck_s: float = Field(default=10, gt=0, le=3_600)
     http_session_idle_s: float = Field(default=1_800, gt=0, le=86_400)
 
     stats_flush_s: float = Field(default=30, ge=0.1, le=3600)
@@ -181,6 +182,12 @@ class Settings(BaseSettings):
         if not all(_HOST.fullmatch(host) for host in hosts):
             raise ValueError("host names such as memory.example.com, separated by commas")
         return hosts
+
+
+def exports_traces() -> bool:
+    """Whether OpenTelemetry's own variables name a collector for traces."""
+    named = any(os.environ.get(f"OTEL_EXPORTER_OTLP_{kind}ENDPOINT") for kind in ("", "TRACES_"))
+    return named and os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true"
 
 
 def load() -> Settings:
