@@ -47,6 +47,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="MEMHUB_", extra="ignore", frozen=True, env_ignore_empty=True)
 
     database_url: str | None = None
+    database_direct_url: str | None = None
     data_dir: Path = Field(default_factory=default_data_dir)
     tenant: str = "local"
     project: str | None = None
@@ -106,11 +107,23 @@ class Settings(BaseSettings):
     failed_job_retention_days: float = Field(default=30, gt=0, le=3650)
     run_retention_days: float = Field(default=7, gt=0, le=3650)
 
-    @field_validator("database_url")
+    @property
+    def is_pooled(self) -> bool:
+        """Whether database_url leads to a pooler in transaction mode, which keeps no state of a session."""
+        return self.database_direct_url is not None
+
+    @property
+    def direct_url(self) -> str | None:
+        """The way to PostgreSQL itself; None for an embedded one."""
+        return self.database_direct_url or self.database_url
+
+    @field_validator("database_url", "database_direct_url")
     @classmethod
-    def _is_postgres(cls, url: str | None) -> str | None:
+    def _is_postgres(cls, url: str | None, others: ValidationInfo) -> str | None:
         if url is not None:
             _POSTGRES_URL.validate_python(url)
+            if others.field_name == "database_direct_url" and others.data.get("database_url") is None:
+                raise ValueError("is for a database whose MEMHUB_DATABASE_URL leads to a pooler: set that too")
         return url
 
     @field_validator("data_dir")
