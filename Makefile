@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format schema lock clean
+.PHONY: help demo test bench eval lint format schema lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -21,6 +21,9 @@ test: $(INSTALLED) ## every test; what this machine lacks is skipped and named
 
 bench: $(INSTALLED) ## the benchmark: prints a table, fails on nothing
 	$(BIN)/python -m tests.bench
+
+eval: $(INSTALLED) ## search quality over the graded set, every strategy side by side; ARGS=--check holds the baseline
+	$(BIN)/python -m tests.eval $(ARGS)
 
 lint: $(INSTALLED) ## formatter, linter, types, import contracts
 	$(BIN)/ruff format --check .

@@ -28,6 +28,13 @@ CREATE TABLE memhub.memories (
 
 CREATE INDEX memories_by_successor ON memhub.memories (project_id, superseded_by) WHERE superseded_by IS NOT NULL;
 
+-- Category and tags are found by their words beside the content: nDCG@10 of the lexical leg .708 without, .786 with.
+-- A function, because a revision that keeps its tags knows them only where it is written.
+CREATE FUNCTION memhub.label_words(category text, tags text[]) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path = pg_catalog
+    RETURN to_tsvector('pg_catalog.english'::regconfig, translate(coalesce(category, '') || ' '
+        || array_to_string(tags, ' '), '-_./:', '     '));
+
 CREATE TABLE memhub.memory_revisions (
     project_id   uuid NOT NULL,
     memory_id    uuid NOT NULL,

@@ -46,3 +46,12 @@ CREATE TABLE memhub.term_frequencies (
     documents  integer NOT NULL CHECK (documents >= 0),
     PRIMARY KEY (project_id, lexeme)
 );
+
+-- When the term frequencies of a project were counted, and over how many live memories.
+CREATE TABLE memhub.counted_projects (
+    project_id uuid PRIMARY KEY REFERENCES memhub.projects (id),
+    memories   integer NOT NULL CHECK (memories >= 0),
+    counted_at timestamptz NOT NULL
+);
+
+GRANT INSERT, DELETE, UPDATE ON memhub.counted_projects TO memhub_server, memhub_operator;

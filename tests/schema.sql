@@ -145,6 +145,11 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION memhub.label_words(category text, tags text[]) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog'
+    RETURN to_tsvector('english'::regconfig, translate(((COALESCE(category, ''::text) || ' '::text) || array_to_string(tags, ' '::text)), '-_./:'::text, '     '::text));
+
 CREATE FUNCTION memhub.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog'
@@ -261,6 +266,13 @@ ALTER TABLE memhub.audit_events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE memhub.counted_projects (
+    project_id uuid NOT NULL,
+    memories integer NOT NULL,
+    counted_at timestamp with time zone NOT NULL,
+    CONSTRAINT counted_projects_memories_check CHECK ((memories >= 0))
 );
 
 CREATE TABLE memhub.counter_deltas (
@@ -572,6 +584,9 @@ ALTER TABLE memhub.audit_events
 ALTER TABLE ONLY memhub.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY memhub.counted_projects
+    ADD CONSTRAINT counted_projects_pkey PRIMARY KEY (project_id);
+
 ALTER TABLE memhub.counter_deltas
     ADD CONSTRAINT counter_deltas_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
 
@@ -715,6 +730,9 @@ ALTER TABLE ONLY memhub.attestations
 ALTER TABLE ONLY memhub.audit_events
     ADD CONSTRAINT audit_events_project_id_tenant_fkey FOREIGN KEY (project_id, tenant) REFERENCES memhub.projects(id, tenant);
 
+ALTER TABLE ONLY memhub.counted_projects
+    ADD CONSTRAINT counted_projects_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
+
 ALTER TABLE ONLY memhub.counter_deltas
     ADD CONSTRAINT counter_deltas_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
 
@@ -801,6 +819,9 @@ GRANT SELECT,INSERT ON TABLE memhub.audit_events TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.audit_events TO memhub_operator;
 
 GRANT UPDATE(details) ON TABLE memhub.audit_events TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.counted_projects TO memhub_server;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.counted_projects TO memhub_operator;
 
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.counter_deltas TO memhub_server;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.counter_deltas TO memhub_operator;

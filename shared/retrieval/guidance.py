@@ -4,38 +4,42 @@ from __future__ import annotations
 
 from typing import Literal
 
+from shared.retrieval.results import Stored
+
 Confidence = Literal["high", "medium", "low"]
 
-HIGH_FROM = 0.99
-MEDIUM_FROM = 0.5
+HIGH_FROM = 0.67
+MEDIUM_FROM = 0.53
+"""Of the best result's proof. On the tuning half 10 and 25 of 100 questions without an answer reach them."""
 
 
 def confidence(best: float | None) -> Confidence:
-    """How far the best result answers, by its score in 0..1; None: there is no result."""
+    """How far the best result answers, by its proof in 0..1; None: there is no result."""
     if best is None or best < MEDIUM_FROM:
         return "low"
     return "high" if best >= HIGH_FROM else "medium"
 
 
-def of_search(best: float | None, *, stored: int) -> str:
-    if stored == 0:
+def of_search(best: float | None, *, stored: Stored, gated: int) -> str:
+    if stored.memories == 0:
         return "Nothing is stored in this project yet: this says nothing about what holds. Ask, do not assume."
     if best is None:
+        near = f" ({gated} came near and were left out)" if gated else ""
         return (
-            f"None of the {stored} memories here matches. That is no evidence for the opposite: try other words, "
-            "or ask; do not assume."
+            f"No confident match among {stored} memories{near}. That is no evidence for the opposite: "
+            "try other words, or ask; do not assume."
         )
     match confidence(best):
         case "high":
-            return "The first result matches the whole query. It is the current state; cite its memory_id."
+            return "The first result matches closely. It is the current state; cite its memory_id."
         case "medium":
-            return "The results match part of the query. Check that the first one answers before you rely on it."
+            return "The results match in part. Check that the first one answers before you rely on it."
         case "low":
-            return "Only a small part of the query matches. Treat these as hints; what you ask may not be stored."
+            return "Only a weak match. Treat these as hints; what you ask may not be stored."
 
 
-def of_browsing(*, shown: int, more: bool, stored: int) -> str:
-    if stored == 0:
+def of_browsing(*, shown: int, more: bool, stored: Stored) -> str:
+    if stored.memories == 0:
         return "Nothing is stored in this project yet."
     rest = " Pass next_cursor for the next page." if more else ""
     return f"{shown} of {stored} memories, newest first.{rest}"

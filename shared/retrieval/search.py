@@ -1,4 +1,4 @@
-"""Searching: the memories that answer a query by their words, or a page of the newest where nothing is asked."""
+"""Searching: the memories that answer a query by their words and their meaning, or a page of the newest."""
 
 from __future__ import annotations
 
@@ -6,128 +6,99 @@ from typing import Any
 
 import asyncpg
 
-from shared import statements
-from shared.domain import Author, MemoryType, ProjectScope
-from shared.retrieval import cursors, guidance
+from shared.domain import Author, ProjectScope
+from shared.retrieval import guidance, ranking
+from shared.retrieval.browsing import browse
+from shared.retrieval.evidence import gather
+from shared.retrieval.meaning import UNKNOWN, Meaning
+from shared.retrieval.ranking import Ranked, Ranking, Scored
 from shared.retrieval.requests import Found, Hit, Search
+from shared.retrieval.results import hit, shown, stored
+from shared.retrieval.spelling import correct
 from shared.retrieval.terms import Asked, ask
 
-_SQL = statements.load("retrieval")
-_LEXICAL = _SQL["lexical"]
-_LEXICAL_AS_OF = _SQL["lexical_as_of"]
-_NEWEST = _SQL["newest"]
-_NEWEST_AS_OF = _SQL["newest_as_of"]
-_COVERAGE = _SQL["coverage"]
-
-NOT_SEMANTIC = "lexical only: no embedding model answers searches"
+OTHER_MODEL = "lexical only: the query's vector is of a model that is not the current one"
 
 
-async def search(connection: asyncpg.Connection, scope: ProjectScope, author: Author, request: Search) -> Found:
+async def search(
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    author: Author,
+    request: Search,
+    *,
+    meaning: Meaning = UNKNOWN,
+    weights: Ranking = ranking.DEFAULT,
+) -> Found:
     """What this caller may find, best first; without a query newest `created_at` first, then by id.
 
-    Reads only what is live, or was live at `as_of`. Raises InvalidArgument for a cursor of another search.
+    Reads only what is live, or was live at `as_of`. `meaning` was asked for before the connection was taken:
+    nothing here waits for anything but the database. Raises InvalidArgument for a cursor of another search.
     """
     if request.query is None:
-        return await _browse(connection, scope, author, request)
-    return await _find(connection, scope, author, request, request.query)
-
-
-async def _find(
-    connection: asyncpg.Connection, scope: ProjectScope, author: Author, request: Search, query: str
-) -> Found:
-    asked = await ask(connection, scope, query)
-    rows = [] if asked.any_term is None else await _matching(connection, scope, author, request, asked)
-    hits = tuple(_hit(row, score=_share(row, asked), why=_why(row, asked)) for row in rows)
-    stored, coverage = await _coverage(connection, scope, author)
-    best = hits[0].score if hits else None
+        return await browse(connection, scope, author, request)
+    asked, meaning = await understand(connection, scope, request.query, meaning)
+    ranked = await find(connection, scope, author, request, asked=asked, meaning=meaning, weights=weights)
+    hits = await _hits(connection, scope, request, asked, ranked.kept)
+    told = await stored(connection, scope, author)
+    best = ranked.kept[0].proof if hits else None
     return Found(
         results=hits,
         confidence=guidance.confidence(best),
-        guidance=guidance.of_search(best, stored=stored),
-        semantic_coverage=coverage,
-        degraded=NOT_SEMANTIC,
+        guidance=guidance.of_search(best, stored=told, gated=ranked.gated),
+        semantic_coverage=told.semantic_coverage,
+        degraded=meaning.degraded,
     )
 
 
-async def _matching(
-    connection: asyncpg.Connection, scope: ProjectScope, author: Author, request: Search, asked: Asked
-) -> list[asyncpg.Record]:
-    arguments: list[Any] = [
-        scope.project_id,
-        author.conversation,
-        asked.any_term,
-        list(asked.each_term),
-        _types(request),
-        list(request.tags),
-        request.match_all_tags,
-        request.limit,
-    ]
-    if request.as_of is None:
-        rows: list[asyncpg.Record] = await connection.fetch(_LEXICAL, *arguments)
-    else:
-        rows = await connection.fetch(_LEXICAL_AS_OF, *arguments, request.as_of)
-    return rows
+async def understand(
+    connection: asyncpg.Connection, scope: ProjectScope, query: str, meaning: Meaning
+) -> tuple[Asked, Meaning]:
+    """The query's terms, misspelt ones corrected, and its vector unless it is of another model than the current."""
+    asked = await correct(connection, scope, await ask(connection, scope, query, model=meaning.model))
+    if meaning.vector is not None and asked.model_id is None:
+        return asked, Meaning(degraded=OTHER_MODEL)
+    return asked, meaning
 
 
-async def _browse(connection: asyncpg.Connection, scope: ProjectScope, author: Author, request: Search) -> Found:
-    position = cursors.decode(request.cursor, scope, request)
-    arguments: list[Any] = [
-        scope.project_id,
-        author.conversation,
-        _types(request),
-        list(request.tags),
-        request.match_all_tags,
-        request.limit + 1,
-        None if position is None else position.created_at,
-        None if position is None else position.memory_id,
-    ]
-    if request.as_of is None:
-        rows = await connection.fetch(_NEWEST, *arguments)
-    else:
-        rows = await connection.fetch(_NEWEST_AS_OF, *arguments, request.as_of)
-    page, more = rows[: request.limit], len(rows) > request.limit
-    stored, coverage = await _coverage(connection, scope, author)
-    return Found(
-        results=tuple(_hit(row) for row in page),
-        confidence="high",
-        guidance=guidance.of_browsing(shown=len(page), more=more, stored=stored),
-        semantic_coverage=coverage,
-        next_cursor=cursors.encode(page[-1], scope, request) if more else None,
+async def find(
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    author: Author,
+    request: Search,
+    *,
+    asked: Asked,
+    meaning: Meaning,
+    weights: Ranking = ranking.DEFAULT,
+) -> Ranked:
+    """The ranked candidates of a query, without their content."""
+    if asked.any_term is None and meaning.vector is None:
+        return Ranked(kept=(), gated=0)
+    found = await gather(connection, scope, author, request, asked, vector=meaning.vector)
+    return ranking.rank(found, asked, request.mode, request.limit, weights)
+
+
+async def _hits(
+    connection: asyncpg.Connection, scope: ProjectScope, request: Search, asked: Asked, kept: tuple[Scored, ...]
+) -> tuple[Hit, ...]:
+    if not kept:
+        return ()
+    revisions = [(scored.evidence.memory_id, scored.evidence.revision) for scored in kept]
+    rows = await shown(connection, scope, revisions, request.as_of)
+    return tuple(
+        hit(rows[scored.evidence.memory_id], score=round(scored.score, 4), why=_why(scored, asked))
+        for scored in kept
+        if scored.evidence.memory_id in rows
     )
 
 
-async def _coverage(connection: asyncpg.Connection, scope: ProjectScope, author: Author) -> tuple[int, float]:
-    row = await connection.fetchrow(_COVERAGE, scope.project_id, author.conversation)
-    assert row is not None
-    return row["memories"], round(row["embedded"] / row["memories"], 4) if row["memories"] else 0.0
-
-
-def _types(request: Search) -> list[str] | None:
-    return None if request.types is None else [memory_type.value for memory_type in request.types]
-
-
-def _share(row: asyncpg.Record, asked: Asked) -> float:
-    return round(len(row["matched"]) / len(asked.each_term), 4)
-
-
-def _why(row: asyncpg.Record, asked: Asked) -> dict[str, Any]:
-    return {
-        "terms_matched": [asked.shown[number - 1] for number in row["matched"]],
-        "terms_asked": len(asked.each_term),
-        "lexical_rank": round(row["rank"], 4),
+def _why(scored: Scored, asked: Asked) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "terms_matched": [asked.terms[place].shown for place in scored.evidence.matched],
+        "terms_asked": len(asked.terms),
+        "coverage": round(scored.coverage, 4),
     }
-
-
-def _hit(row: asyncpg.Record, *, score: float | None = None, why: dict[str, Any] | None = None) -> Hit:
-    return Hit(
-        memory_id=row["memory_id"],
-        revision=row["revision"],
-        type=MemoryType(row["type"]),
-        content=row["content"],
-        tags=tuple(row["tags"]),
-        author_client=row["author_client"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        score=score,
-        why=why,
-    )
+    if scored.evidence.cosine is not None:
+        told["cosine"] = round(scored.evidence.cosine, 4)
+    if asked.newest_max is not None:
+        told["words_sought_in_newest"] = asked.newest_max
+    return told

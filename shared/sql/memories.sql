@@ -19,7 +19,8 @@ WITH clock AS MATERIALIZED (
     SELECT $1, $20::text, $21::bytea, $22::text::jsonb, clock.at FROM clock WHERE $20 IS NOT NULL
     RETURNING key
 ), words AS MATERIALIZED (
-    SELECT to_tsvector('pg_catalog.english', $7::text) || array_to_tsvector($8::text[]) AS document,
+    SELECT to_tsvector('pg_catalog.english', $7::text) || array_to_tsvector($8::text[])
+           || memhub.label_words($10::text, $11::text[]) AS document,
            coalesce($13::timestamptz, clock.at + $14::interval) AS expires_at, clock.at
     FROM clock WHERE $20 IS NULL OR EXISTS (SELECT FROM claimed)
 ), born AS (
@@ -77,7 +78,8 @@ WITH head AS MATERIALIZED (
            coalesce($11::int2, revision.importance) AS importance,
            CASE WHEN NOT $13::boolean THEN coalesce($12::timestamptz, revision.expires_at) END AS expires_at,
            revision.author_kind, revision.source, coalesce(memory.conversation, '') AS scope_key,
-           to_tsvector('pg_catalog.english', $8::text) || array_to_tsvector($9::text[]) AS document
+           to_tsvector('pg_catalog.english', $8::text) || array_to_tsvector($9::text[])
+               || memhub.label_words(revision.category, coalesce($10, revision.tags)) AS document
     FROM memhub.memories AS memory
     JOIN memhub.memory_revisions AS revision
         ON revision.project_id = memory.project_id AND revision.memory_id = memory.id

@@ -1,54 +1,208 @@
--- name: lexical
--- The live memories of a project that share a term with the query, those that share most of them first. The project's
--- lexeme stands in the tsquery, so that one GIN scan serves one project. Content is read for the rows shown only.
--- $1 project uuid, $2 the caller's conversation text, $3 any-term tsquery text, $4 the tsquery of each term text[],
--- $5 types text[], $6 tags text[], $7 every tag boolean, $8 limit int
-WITH found AS MATERIALIZED (
-    SELECT memory.memory_id, memory.revision_no, memory.type, memory.tags, memory.author_client, memory.created_at,
-           memory.updated_at,
-           ARRAY(SELECT term.ordinality::int FROM unnest($4::text[]) WITH ORDINALITY AS term (query, ordinality)
-                 WHERE memory.document @@ term.query::tsquery ORDER BY term.ordinality) AS matched,
-           ts_rank(memory.document, $3::text::tsquery) AS rank
-    FROM memhub.searchable_memories AS memory
-    WHERE memory.document @@ $3::text::tsquery AND memory.project_id = $1::uuid
-        AND (memory.scope_key = '' OR memory.scope_key = $2::text)
-        AND ($5::text[] IS NULL OR memory.type = ANY ($5))
-        AND (cardinality($6::text[]) = 0 OR CASE WHEN $7::boolean THEN memory.tags @> $6 ELSE memory.tags && $6 END)
-), shown AS (
-    SELECT memory_id, revision_no, type, tags, author_client, created_at, updated_at, matched, rank
-    FROM found
-    ORDER BY cardinality(matched) DESC, rank DESC, updated_at DESC, memory_id
-    LIMIT $8::int
+-- name: asked
+-- What a query asks: any of its terms within the project, and each of them with the live memories that hold it; the
+-- model that its vector must be of, and how much is stored. Only words of letters reach the parser and lexemes hold no
+-- blank, quote or backslash (shared/text), so text built here and cast is no syntax.
+-- Frequencies that the fleet counted are read where a term is frequent by them; a rare or an uncounted term is counted
+-- here, which is cheap by the index and knows what was written a moment ago.
+-- $1 project uuid, $2 the project's lexeme text, $3 the number of each alternative's term int[],
+-- $4 its words, joined by blanks text[], $5 its exact lexemes, joined by blanks text[], $6 rows counted at most int,
+-- $7 the name of the model that the query's vector is of text
+WITH alternatives AS MATERIALIZED (
+    SELECT term, tsvector_to_array(to_tsvector('pg_catalog.english', words))
+           || array_remove(string_to_array(lexemes, ' '), '') AS lexemes, concat_ws(
+               ' & ',
+               CASE WHEN words <> '' THEN nullif(plainto_tsquery('pg_catalog.english', words)::text, '') END,
+               CASE WHEN lexemes <> '' THEN '''' || replace(lexemes, ' ', ''' & ''') || '''' END
+           ) AS query
+    FROM unnest($3::int[], $4::text[], $5::text[]) AS asked (term, words, lexemes)
+), terms AS MATERIALIZED (
+    SELECT term, '(' || string_agg(query, ' | ') || ')' AS query, max(told.documents) AS told,
+           CASE WHEN count(*) = 1 AND min(cardinality(lexemes)) = 1 THEN min(lexemes[1]) END AS lexeme
+    FROM alternatives CROSS JOIN LATERAL (
+        SELECT coalesce(min(coalesce(frequency.documents, 0)), 0) AS documents
+        FROM unnest(alternatives.lexemes) AS part (lexeme)
+        LEFT JOIN memhub.term_frequencies AS frequency
+            ON frequency.project_id = $1::uuid AND frequency.lexeme = part.lexeme
+    ) AS told
+    WHERE query <> ''
+    GROUP BY term
+), counted AS MATERIALIZED (
+    SELECT term, query, lexeme, CASE WHEN told >= $6::int THEN told ELSE (
+               SELECT count(*) FROM (
+                   SELECT FROM memhub.live_memories AS live
+                   WHERE live.document @@ ('''' || $2::text || ''' & ' || terms.query)::tsquery
+                   LIMIT $6
+               ) AS holding) END AS documents
+    FROM terms
 )
-SELECT shown.memory_id, shown.revision_no AS revision, shown.type, revision.content, shown.tags, shown.author_client,
-       shown.created_at, shown.updated_at, shown.matched, shown.rank
-FROM shown JOIN memhub.memory_revisions AS revision
-    ON revision.project_id = $1 AND revision.memory_id = shown.memory_id AND revision.revision_no = shown.revision_no
-ORDER BY cardinality(shown.matched) DESC, shown.rank DESC, shown.updated_at DESC, shown.memory_id;
+SELECT (SELECT array_agg(query ORDER BY term) FROM counted) AS queries,
+       (SELECT array_agg(term ORDER BY term) FROM counted) AS numbers,
+       (SELECT array_agg(lexeme ORDER BY term) FROM counted) AS lexemes,
+       (SELECT array_agg(documents::int ORDER BY term) FROM counted) AS documents,
+       (SELECT memories FROM memhub.counted_projects WHERE project_id = $1) AS memories_counted,
+       (SELECT count(*) FROM (
+           SELECT FROM memhub.live_memories WHERE project_id = $1 LIMIT $6) AS stored) AS memories_seen,
+       model.id AS model_id, model.floor
+FROM (SELECT) AS always LEFT JOIN memhub.embedding_models AS model ON model.state = 'current' AND model.name = $7::text;
 
--- name: lexical_as_of
--- The same over what was live at an instant: the revision that was open then, judged with that instant's expiry.
--- $1 project uuid, $2 the caller's conversation text, $3 any-term tsquery text, $4 the tsquery of each term text[],
--- $5 types text[], $6 tags text[], $7 every tag boolean, $8 limit int, $9 instant timestamptz
-SELECT memory_id, revision_no AS revision, type, content, tags, author_client, created_at, updated_at, matched, rank
-FROM (
-    SELECT revision.memory_id, revision.revision_no, revision.type, revision.content, revision.tags,
-           revision.author_client, memory.created_at, revision.valid_from AS updated_at,
-           ARRAY(SELECT term.ordinality::int FROM unnest($4::text[]) WITH ORDINALITY AS term (query, ordinality)
-                 WHERE revision.document @@ term.query::tsquery ORDER BY term.ordinality) AS matched,
-           ts_rank(revision.document, $3::text::tsquery) AS rank
+-- name: candidates
+-- The best of both legs over what is live, each with the evidence of both: terms matched and cosine of its best chunk.
+-- Filters come first, so both legs are complete; the project's lexeme stands in the tsquery, so that one GIN scan serves
+-- one project. Terms are parsed once, not for every row. Content is not read here.
+-- A query of common terms only takes the newest rows that match, at most $13.
+-- $1 project uuid, $2 the caller's conversation text, $3 any-term tsquery text (NULL: no words), $4 the tsquery of each
+-- term text[], $5 the weight of each float8[], $6 types text[], $7 tags text[], $8 every tag boolean, $9 model int (NULL:
+-- no vector), $10 vector text, $11 rows of the lexical leg int, $12 of the vector leg int, $13 newest rows at most int
+WITH eligible AS NOT MATERIALIZED (
+    SELECT memory.memory_id, memory.revision_no, memory.document, memory.created_at, memory.updated_at
+    FROM memhub.searchable_memories AS memory
+    WHERE memory.project_id = $1::uuid AND (memory.scope_key = '' OR memory.scope_key = $2::text)
+        AND ($6::text[] IS NULL OR memory.type = ANY ($6))
+        AND (cardinality($7::text[]) = 0 OR CASE WHEN $8::boolean THEN memory.tags @> $7 ELSE memory.tags && $7 END)
+), terms AS MATERIALIZED (
+    SELECT term.number::int AS number, term.query::tsquery AS query, term.weight
+    FROM unnest($4::text[], $5::float8[]) WITH ORDINALITY AS term (query, weight, number)
+), matching AS NOT MATERIALIZED (
+    SELECT memory_id, revision_no, document, updated_at FROM eligible
+    WHERE $13::int IS NULL AND document @@ $3::text::tsquery
+    UNION ALL (
+        SELECT memory_id, revision_no, document, updated_at FROM eligible
+        WHERE $13 IS NOT NULL AND document @@ $3::tsquery
+        ORDER BY created_at DESC, memory_id
+        LIMIT $13
+    )
+), lexical AS MATERIALIZED (
+    SELECT memory_id, revision_no
+    FROM matching CROSS JOIN LATERAL (
+        SELECT sum(terms.weight) AS weight FROM terms WHERE matching.document @@ terms.query) AS told
+    ORDER BY told.weight DESC, matching.updated_at DESC, matching.memory_id
+    LIMIT $11::int
+), nearest AS MATERIALIZED (
+    SELECT vector.memory_id, vector.revision_no
+    FROM memhub.live_vectors AS vector
+    JOIN eligible ON eligible.memory_id = vector.memory_id AND eligible.revision_no = vector.revision_no
+    WHERE vector.project_id = $1 AND vector.model_id = $9::int
+    GROUP BY vector.memory_id, vector.revision_no
+    ORDER BY min(vector.embedding <#> $10::text::halfvec), vector.memory_id
+    LIMIT $12::int
+), candidates AS (
+    SELECT memory_id, revision_no FROM lexical UNION SELECT memory_id, revision_no FROM nearest
+)
+SELECT memory.memory_id, memory.revision_no AS revision, memory.type, memory.importance, memory.author_kind,
+       memory.updated_at,
+       ARRAY(SELECT number FROM terms WHERE memory.document @@ terms.query ORDER BY number) AS matched,
+       (SELECT - min(vector.embedding <#> $10::halfvec) FROM memhub.live_vectors AS vector
+        WHERE vector.project_id = $1 AND vector.model_id = $9 AND vector.memory_id = memory.memory_id
+            AND vector.revision_no = memory.revision_no) AS cosine
+FROM candidates JOIN memhub.live_memories AS memory
+    ON memory.project_id = $1 AND memory.memory_id = candidates.memory_id
+    AND memory.revision_no = candidates.revision_no;
+
+-- name: candidates_as_of
+-- The same over what was live at an instant: the revision that was open then, judged with that instant's expiry, and
+-- its vectors wherever they stand now.
+-- $1 to $13 as in candidates, $14 instant timestamptz
+WITH eligible AS NOT MATERIALIZED (
+    SELECT revision.memory_id, revision.revision_no, revision.document, revision.type, revision.importance,
+           revision.author_kind, revision.valid_from AS updated_at, memory.created_at
     FROM memhub.memory_revisions AS revision
     JOIN memhub.memories AS memory ON memory.project_id = revision.project_id AND memory.id = revision.memory_id
-    WHERE revision.project_id = $1::uuid AND revision.document @@ $3::text::tsquery
-        AND revision.valid_from <= $9::timestamptz AND (revision.valid_to IS NULL OR revision.valid_to > $9)
-        AND (revision.expires_at IS NULL OR revision.expires_at > $9)
+    WHERE revision.project_id = $1::uuid AND revision.content IS NOT NULL
+        AND revision.valid_from <= $14::timestamptz AND (revision.valid_to IS NULL OR revision.valid_to > $14)
+        AND (revision.expires_at IS NULL OR revision.expires_at > $14)
         AND (memory.conversation IS NULL OR memory.conversation = $2::text)
-        AND ($5::text[] IS NULL OR revision.type = ANY ($5))
-        AND (cardinality($6::text[]) = 0
-             OR CASE WHEN $7::boolean THEN revision.tags @> $6 ELSE revision.tags && $6 END)
-) AS found
-ORDER BY cardinality(matched) DESC, rank DESC, updated_at DESC, memory_id
-LIMIT $8::int;
+        AND ($6::text[] IS NULL OR revision.type = ANY ($6))
+        AND (cardinality($7::text[]) = 0 OR CASE WHEN $8::boolean THEN revision.tags @> $7 ELSE revision.tags && $7 END)
+), terms AS MATERIALIZED (
+    SELECT term.number::int AS number, term.query::tsquery AS query, term.weight
+    FROM unnest($4::text[], $5::float8[]) WITH ORDINALITY AS term (query, weight, number)
+), vectors AS NOT MATERIALIZED (
+    SELECT memory_id, revision_no, embedding FROM memhub.live_vectors WHERE project_id = $1 AND model_id = $9::int
+    UNION ALL
+    SELECT memory_id, revision_no, embedding FROM memhub.retired_vectors WHERE project_id = $1 AND model_id = $9
+), lexical AS MATERIALIZED (
+    SELECT memory_id, revision_no
+    FROM (
+        SELECT memory_id, revision_no, document, updated_at FROM eligible WHERE document @@ $3::text::tsquery
+        ORDER BY created_at DESC, memory_id
+        LIMIT $13::int
+    ) AS matching CROSS JOIN LATERAL (
+        SELECT sum(terms.weight) AS weight FROM terms WHERE matching.document @@ terms.query) AS told
+    ORDER BY told.weight DESC, matching.updated_at DESC, matching.memory_id
+    LIMIT $11::int
+), nearest AS MATERIALIZED (
+    SELECT vectors.memory_id, vectors.revision_no
+    FROM vectors
+    JOIN eligible ON eligible.memory_id = vectors.memory_id AND eligible.revision_no = vectors.revision_no
+    GROUP BY vectors.memory_id, vectors.revision_no
+    ORDER BY min(vectors.embedding <#> $10::text::halfvec), vectors.memory_id
+    LIMIT $12::int
+), candidates AS (
+    SELECT memory_id, revision_no FROM lexical UNION SELECT memory_id, revision_no FROM nearest
+)
+SELECT memory.memory_id, memory.revision_no AS revision, memory.type, memory.importance, memory.author_kind,
+       memory.updated_at,
+       ARRAY(SELECT number FROM terms WHERE memory.document @@ terms.query ORDER BY number) AS matched,
+       (SELECT - min(vectors.embedding <#> $10::halfvec) FROM vectors
+        WHERE vectors.memory_id = memory.memory_id AND vectors.revision_no = memory.revision_no) AS cosine
+FROM candidates JOIN eligible AS memory
+    ON memory.memory_id = candidates.memory_id AND memory.revision_no = candidates.revision_no;
+
+-- name: shown
+-- The memories that a search shows, with what they say; one that was retired since it was ranked is gone here too.
+-- $1 project uuid, $2 memories uuid[], $3 their revisions int[]
+SELECT live.memory_id, live.revision_no AS revision, live.type, revision.content, live.tags, live.author_client,
+       live.created_at, live.updated_at
+FROM unnest($2::uuid[], $3::int[]) AS wanted (memory_id, revision_no)
+JOIN memhub.searchable_memories AS live
+    ON live.project_id = $1::uuid AND live.memory_id = wanted.memory_id AND live.revision_no = wanted.revision_no
+JOIN memhub.memory_revisions AS revision
+    ON revision.project_id = $1 AND revision.memory_id = wanted.memory_id AND revision.revision_no = wanted.revision_no;
+
+-- name: stored
+-- What the caller can find, counted up to $3, and how much of it has no vector of the current model; NULL: there is no
+-- such model. Beyond $3 it is told by the work that is left, since counting vectors would cost more than a search.
+-- $1 project uuid, $2 the caller's conversation text, $3 memories counted at most int
+WITH model AS MATERIALIZED (
+    SELECT id FROM memhub.embedding_models WHERE state = 'current'
+), seen AS MATERIALIZED (
+    SELECT live.memory_id, live.revision_no FROM memhub.searchable_memories AS live
+    WHERE live.project_id = $1::uuid AND (live.scope_key = '' OR live.scope_key = $2::text)
+    LIMIT $3::int
+), size AS MATERIALIZED (
+    SELECT count(*) AS memories FROM seen
+)
+SELECT size.memories, counted.memories AS memories_counted, CASE
+           WHEN NOT EXISTS (SELECT FROM model) THEN NULL
+           WHEN size.memories < $3 THEN (
+               SELECT count(*) FROM seen WHERE NOT EXISTS (
+                   SELECT FROM memhub.live_vectors AS vector
+                   WHERE vector.project_id = $1 AND vector.model_id = (SELECT id FROM model)
+                       AND vector.memory_id = seen.memory_id AND vector.revision_no = seen.revision_no))
+           ELSE (
+               SELECT count(*) FROM memhub.embedding_work AS work
+               JOIN memhub.live_memories AS live USING (project_id, memory_id, revision_no)
+               WHERE work.project_id = $1 AND work.model_id = (SELECT id FROM model))
+       END AS without_vector
+FROM size LEFT JOIN memhub.counted_projects AS counted ON counted.project_id = $1;
+
+-- name: shown_as_of
+-- The same from the revisions, which no later write changes.
+-- $1 project uuid, $2 memories uuid[], $3 their revisions int[]
+SELECT revision.memory_id, revision.revision_no AS revision, revision.type, revision.content, revision.tags,
+       revision.author_client, memory.created_at, revision.valid_from AS updated_at
+FROM unnest($2::uuid[], $3::int[]) AS wanted (memory_id, revision_no)
+JOIN memhub.memory_revisions AS revision
+    ON revision.project_id = $1::uuid AND revision.memory_id = wanted.memory_id
+    AND revision.revision_no = wanted.revision_no
+JOIN memhub.memories AS memory ON memory.project_id = $1 AND memory.id = wanted.memory_id
+WHERE revision.content IS NOT NULL;
+
+-- name: corrections
+-- Which of the proposed spellings live memories of the project hold, as the fleet counted them.
+-- $1 project uuid, $2 lexemes text[]
+SELECT lexeme, documents FROM memhub.term_frequencies
+WHERE project_id = $1::uuid AND lexeme = ANY ($2::text[]) AND documents > 0;
 
 -- name: newest
 -- A page of what is live, newest first; the cursor names the last row of the page before.
@@ -86,14 +240,5 @@ WHERE memory.project_id = $1::uuid AND (memory.conversation IS NULL OR memory.co
 ORDER BY memory.created_at DESC, memory.id
 LIMIT $6::int;
 
--- name: coverage
--- The share of what the caller can find that has a vector of the current model; NULL where nothing is stored.
--- $1 project uuid, $2 the caller's conversation text
-SELECT count(*) AS memories,
-       count(*) FILTER (WHERE EXISTS (
-           SELECT FROM memhub.live_vectors AS vector
-           JOIN memhub.embedding_models AS model ON model.id = vector.model_id AND model.state = 'current'
-           WHERE vector.project_id = live.project_id AND vector.memory_id = live.memory_id
-               AND vector.revision_no = live.revision_no)) AS embedded
-FROM memhub.searchable_memories AS live
-WHERE live.project_id = $1::uuid AND (live.scope_key = '' OR live.scope_key = $2::text);
+-- name: current_model
+SELECT name, dimension FROM memhub.embedding_models WHERE state = 'current';

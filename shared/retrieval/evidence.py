@@ -1,0 +1,82 @@
+"""What is known about the candidates of a search, by words and by meaning, before anything is weighed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from shared import statements
+from shared.domain import Author, AuthorKind, MemoryType, ProjectScope
+from shared.retrieval.requests import Search
+from shared.retrieval.terms import Asked
+
+_SQL = statements.load("retrieval")
+_CANDIDATES = _SQL["candidates"]
+_CANDIDATES_AS_OF = _SQL["candidates_as_of"]
+
+LEG_ROWS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """`matched` are places in Asked.terms; `cosine` is that of the best chunk, None where there is no vector."""
+
+    memory_id: UUID
+    revision: int
+    matched: tuple[int, ...]
+    cosine: float | None
+    type: MemoryType
+    importance: int | None
+    author_kind: AuthorKind
+    updated_at: datetime
+
+
+async def gather(
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    author: Author,
+    request: Search,
+    asked: Asked,
+    *,
+    vector: Sequence[float] | None,
+    leg_rows: int = LEG_ROWS,
+) -> list[Evidence]:
+    """At most `leg_rows` of each leg, in no order."""
+    arguments: list[Any] = [
+        scope.project_id,
+        author.conversation,
+        asked.any_term,
+        [term.query for term in asked.terms],
+        [term.weight for term in asked.terms],
+        None if request.types is None else [memory_type.value for memory_type in request.types],
+        list(request.tags),
+        request.match_all_tags,
+        asked.model_id if vector is not None else None,
+        None if vector is None else f"[{','.join(map(repr, vector))}]",
+        leg_rows,
+        leg_rows,
+        asked.newest_max,
+    ]
+    if request.as_of is None:
+        rows = await connection.fetch(_CANDIDATES, *arguments)
+    else:
+        rows = await connection.fetch(_CANDIDATES_AS_OF, *arguments, request.as_of)
+    return [_evidence(row) for row in rows]
+
+
+def _evidence(row: asyncpg.Record) -> Evidence:
+    return Evidence(
+        memory_id=row["memory_id"],
+        revision=row["revision"],
+        matched=tuple(number - 1 for number in row["matched"]),
+        cosine=row["cosine"],
+        type=MemoryType(row["type"]),
+        importance=row["importance"],
+        author_kind=AuthorKind(row["author_kind"]),
+        updated_at=row["updated_at"],
+    )

@@ -1,0 +1,40 @@
+"""How many live memories of a project hold each word, counted beside the request path for ranking and spelling."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import asyncpg
+
+from shared import statements
+from shared.text.document import project_lexeme
+
+_SQL = statements.load("frequencies")
+_DUE = _SQL["due"]
+_LOCK = _SQL["lock"]
+_COUNT = _SQL["count"]
+
+PROJECTS_MAX = 50
+PAUSE_S_PER_THOUSAND = 30.0
+"""100,000 memories take some seconds to count and are counted again after 50 minutes at the earliest."""
+
+
+async def due(connection: asyncpg.Connection, *, projects_max: int = PROJECTS_MAX) -> list[UUID]:
+    """Projects that should be counted now, those never counted first."""
+    rows = await connection.fetch(_DUE, projects_max, PAUSE_S_PER_THOUSAND)
+    return [row["id"] for row in rows]
+
+
+async def count(connection: asyncpg.Connection, project_id: UUID) -> int | None:
+    """Counts the words of a project and commits: its live memories, or None where another does so right now."""
+    async with connection.transaction():
+        if not await connection.fetchval(_LOCK, project_id):
+            return None
+        memories: int = await connection.fetchval(_COUNT, project_id, project_lexeme(project_id))
+    return memories
+
+
+async def refresh(connection: asyncpg.Connection, *, projects_max: int = PROJECTS_MAX) -> int:
+    """Counts what is due, at most `projects_max` projects, each in its own transaction; how many it were."""
+    counted = [await count(connection, project_id) for project_id in await due(connection, projects_max=projects_max)]
+    return sum(memories is not None for memories in counted)

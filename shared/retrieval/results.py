@@ -1,0 +1,74 @@
+"""What a search shows of a memory, and what it says about how much there is to find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from shared import statements
+from shared.domain import Author, MemoryType, ProjectScope
+from shared.retrieval.requests import Hit
+
+_SQL = statements.load("retrieval")
+_STORED = _SQL["stored"]
+_SHOWN = _SQL["shown"]
+_SHOWN_AS_OF = _SQL["shown_as_of"]
+
+COUNTED_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Memories that the caller can find, counted up to COUNTED_MAX, and the share of them that has vectors."""
+
+    memories: int
+    semantic_coverage: float
+
+    def __str__(self) -> str:
+        return str(self.memories) if self.memories < COUNTED_MAX else f"more than {COUNTED_MAX}"
+
+
+async def stored(connection: asyncpg.Connection, scope: ProjectScope, author: Author) -> Stored:
+    row = await connection.fetchrow(_STORED, scope.project_id, author.conversation, COUNTED_MAX)
+    assert row is not None
+    memories = max(row["memories"], row["memories_counted"] or 0) if row["memories"] == COUNTED_MAX else row["memories"]
+    if not memories or row["without_vector"] is None:
+        return Stored(row["memories"], 0.0)
+    return Stored(row["memories"], _share(memories - row["without_vector"], memories))
+
+
+async def shown(
+    connection: asyncpg.Connection, scope: ProjectScope, revisions: Sequence[tuple[UUID, int]], as_of: datetime | None
+) -> dict[UUID, asyncpg.Record]:
+    """Rows with content by memory, for `hit`; what was retired since it was ranked is not among them."""
+    memory_ids = [memory_id for memory_id, _ in revisions]
+    numbers = [number for _, number in revisions]
+    statement = _SHOWN if as_of is None else _SHOWN_AS_OF
+    rows = await connection.fetch(statement, scope.project_id, memory_ids, numbers)
+    return {row["memory_id"]: row for row in rows}
+
+
+def hit(row: asyncpg.Record, *, score: float | None = None, why: dict[str, Any] | None = None) -> Hit:
+    return Hit(
+        memory_id=row["memory_id"],
+        revision=row["revision"],
+        type=MemoryType(row["type"]),
+        content=row["content"],
+        tags=tuple(row["tags"]),
+        author_client=row["author_client"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        score=score,
+        why=why,
+    )
+
+
+def _share(embedded: int, memories: int) -> float:
+    """Never 1 while one is missing."""
+    share = round(max(embedded, 0) / memories, 4)
+    return share if embedded == memories else min(share, 0.9999)

@@ -1,0 +1,1 @@
+"""The graded set and the ruler made of it."""

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import pytest
+
+from shared.domain import MemoryType, Scope
+from shared.errors import InvalidArgument
+from shared.retrieval import frequencies
+from shared.retrieval.meaning import Meaning
+from shared.retrieval.ranking import Ranking, Strategy
+from shared.retrieval.requests import Mode, Search
+from shared.retrieval.search import OTHER_MODEL, search
+from tests.memories.clients import client_of
+from tests.retrieval.searching import Searcher
+
+NORTH, EAST, UP = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+async def test_words_find_what_has_no_vector_yet(searcher: Searcher) -> None:
+    memory_id = await searcher.saved("We keep sessions in signed cookies.")
+    found = await searcher.search("which cookies hold a session", UP)
+
+    assert [hit.memory_id for hit in found.results] == [memory_id]
+    assert found.semantic_coverage == 0
+    assert found.degraded is None
+
+
+async def test_meaning_finds_what_shares_no_word(searcher: Searcher) -> None:
+    memory_id = await searcher.saved("We keep sessions in signed cookies.", NORTH)
+    await searcher.saved("Deploys happen on Tuesdays.", EAST)
+    found = await searcher.search("how does login state persist", (0.9, 0.1, 0.0))
+
+    assert [hit.memory_id for hit in found.results] == [memory_id]
+    assert found.results[0].why is not None
+    assert found.results[0].why["cosine"] == pytest.approx(0.9, abs=0.001)
+    assert found.results[0].why["terms_matched"] == []
+    assert found.semantic_coverage == 1
+
+
+async def test_the_best_chunk_of_a_memory_counts(searcher: Searcher) -> None:
+    long = await searcher.saved("A long note about many things.", NORTH, EAST)
+    await searcher.saved("Another note.", (0.6, 0.0, 0.8))
+
+    assert (await searcher.found("unrelated wording", EAST))[0] == long
+
+
+async def test_category_and_tags_are_found_by_their_words(searcher: Searcher) -> None:
+    memory_id = await searcher.saved("Nightly at two.", category="backups", tags=("disaster-recovery",))
+
+    assert await searcher.found("when do backups run") == [memory_id]
+    assert await searcher.found("disaster plan") == [memory_id]
+
+
+async def test_a_revision_that_keeps_its_tags_is_still_found_by_them(searcher: Searcher) -> None:
+    memory_id = await searcher.saved("Nightly at two.", category="backups", tags=("disaster-recovery",))
+    await searcher.client.revise(memory_id, 1, "Nightly at three.")
+
+    assert await searcher.found("disaster backups") == [memory_id]
+
+
+async def test_without_an_embedder_words_answer_and_the_answer_says_so(searcher: Searcher) -> None:
+    await searcher.saved("We keep sessions in signed cookies.", NORTH)
+    found = await searcher.search("session cookies")
+
+    assert found.results
+    assert found.degraded == "lexical only: no embedding model answers searches"
+    assert found.semantic_coverage == 1
+
+
+async def test_a_vector_of_another_model_is_never_compared(searcher: Searcher) -> None:
+    await searcher.saved("We keep sessions in signed cookies.", NORTH)
+    client = searcher.client
+    meaning = Meaning(vector=NORTH, model="larger")
+    found = await search(client.connection, client.scope, client.author, Search(query="anything"), meaning=meaning)
+
+    assert found.results == ()
+    assert found.degraded == OTHER_MODEL
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+async def test_what_was_retired_is_found_by_no_strategy_at_any_limit(searcher: Searcher, strategy: Strategy) -> None:
+    # Nothing but the view that retrieval reads holds it: with memory_revisions in `candidates` this fails.
+    weights = Ranking(strategy=strategy)
+    words = "The queue of payments is Redis."
+    replaced = await searcher.saved(words, NORTH)
+    live = await searcher.saved("The queue of payments is PostgreSQL.", NORTH, supersedes=(replaced,))
+    forgotten = await searcher.saved(f"{words} Really.", NORTH)
+    await searcher.client.forget(forgotten)
+    revised = await searcher.saved(f"{words} Always.", NORTH)
+    await searcher.client.revise(revised, 1, "Cards are stored by the provider.")
+    for limit in range(1, 101):
+        for query, vector in ((words, NORTH), (words, None), ("unrelated", NORTH)):
+            found = await searcher.search(query, vector, limit=limit, mode=Mode.EXPLORATORY, weights=weights)
+            assert {hit.memory_id for hit in found.results} <= {live}
+
+
+async def test_what_expired_is_not_found(searcher: Searcher, connection: asyncpg.Connection) -> None:
+    soon = datetime.now(UTC) + timedelta(milliseconds=300)
+    memory_id = await searcher.saved("Freeze deploys.", NORTH, type=MemoryType.TASK, expires_at=soon)
+    assert await searcher.found("freeze deploys", NORTH) == [memory_id]
+    await connection.execute("SELECT pg_sleep_until($1)", soon)
+
+    assert await searcher.found("freeze deploys", NORTH) == []
+
+
+async def test_another_project_is_not_searched(searcher: Searcher) -> None:
+    await searcher.saved("We keep sessions in signed cookies.", NORTH)
+    other = Searcher(await client_of(searcher.client.connection, "billing"), searcher.owner)
+
+    assert await other.found("signed cookies", NORTH) == []
+
+
+async def test_a_conversation_is_searched_only_from_inside(searcher: Searcher) -> None:
+    inside = Searcher(searcher.client.speaking(conversation="c-1"), searcher.owner)
+    memory_id = await inside.saved("We keep sessions in signed cookies.", NORTH, scope=Scope.CONVERSATION)
+
+    assert await searcher.found("signed cookies", NORTH) == []
+    assert await searcher.found("signed cookies", NORTH, conversation="c-2") == []
+    assert await searcher.found("signed cookies", NORTH, conversation="c-1") == [memory_id]
+
+
+async def test_types_and_tags_filter_both_legs(searcher: Searcher) -> None:
+    fact = await searcher.saved("Sessions live in cookies.", NORTH, tags=("auth", "web"))
+    decision = await searcher.saved("Cookies keep sessions.", NORTH, type=MemoryType.DECISION, tags=("auth",))
+
+    assert await searcher.found("session cookies", NORTH, types=(MemoryType.DECISION,)) == [decision]
+    assert await searcher.found("nothing shared", NORTH, types=(MemoryType.FACT,)) == [fact]
+    assert set(await searcher.found("session cookies", NORTH, tags=("auth", "web"))) == {fact, decision}
+    assert await searcher.found("session cookies", NORTH, tags=("auth", "web"), match_all_tags=True) == [fact]
+
+
+async def test_as_of_finds_what_was_live_then_by_words_and_by_meaning(searcher: Searcher) -> None:
+    old = await searcher.saved("The queue is Redis.", NORTH)
+    then = await searcher.owner.fetchval("SELECT clock_timestamp()")
+    await searcher.saved("Jobs are rows of PostgreSQL.", EAST, supersedes=(old,))
+
+    assert await searcher.found("queue redis", NORTH, as_of=then) == [old]
+    assert await searcher.found("unrelated wording", NORTH, as_of=then) == [old]
+    assert old not in await searcher.found("queue redis", NORTH)
+
+
+async def test_as_of_shows_the_revision_of_that_instant(searcher: Searcher) -> None:
+    memory_id = await searcher.saved("Retries: 3.", NORTH)
+    then = await searcher.owner.fetchval("SELECT clock_timestamp()")
+    await searcher.client.revise(memory_id, 1, "Retries: 5.")
+    found = await searcher.search("retries", NORTH, as_of=then)
+
+    assert [(hit.revision, hit.content) for hit in found.results] == [(1, "Retries: 3.")]
+
+
+async def test_a_misspelt_word_is_corrected_by_the_words_that_were_counted(searcher: Searcher) -> None:
+    memory_id = await searcher.saved("Invoices are archived for ten years.")
+    assert await searcher.found("archvied") == []
+    await frequencies.count(searcher.client.connection, searcher.client.scope.project_id)
+    found = await searcher.search("archvied")
+
+    assert [hit.memory_id for hit in found.results] == [memory_id]
+    assert found.results[0].why is not None
+    assert found.results[0].why["terms_matched"] == ["archiv (for archvied)"]
+
+
+async def test_silence_is_told_with_how_much_came_near(searcher: Searcher) -> None:
+    await searcher.saved("We keep sessions in signed cookies.", NORTH)
+    found = await searcher.search("which cookies do bakers like on sunny winter mornings", UP)
+
+    assert found.results == ()
+    assert found.confidence == "low"
+    assert found.guidance.startswith("No confident match among 1 memories (1 came near and were left out).")
+
+
+async def test_an_empty_project_says_that_nothing_is_stored(searcher: Searcher) -> None:
+    found = await searcher.search("anything", NORTH)
+
+    assert found.guidance.startswith("Nothing is stored in this project yet")
+    assert found.semantic_coverage == 0
+
+
+@pytest.mark.parametrize("query", ["&|!():*'\\", "a & !b | c:*", "'; DROP TABLE memhub.memories --", "(((", "!"])
+async def test_a_query_is_never_syntax(searcher: Searcher, query: str) -> None:
+    await searcher.saved("We keep sessions in signed cookies.")
+
+    await searcher.found(query, NORTH)
+
+
+async def test_a_query_of_stop_words_is_answered_by_meaning(searcher: Searcher) -> None:
+    memory_id = await searcher.saved("We keep sessions in signed cookies.", NORTH)
+
+    assert await searcher.found("what is it", NORTH) == [memory_id]
+    assert await searcher.found("what is it") == []
+
+
+async def test_coverage_tells_the_share_that_has_vectors(searcher: Searcher) -> None:
+    await searcher.saved("Sessions live in cookies.", NORTH)
+    await searcher.saved("Deploys happen on Tuesdays.")
+
+    assert (await searcher.search("cookies", NORTH)).semantic_coverage == 0.5
+
+
+async def test_browsing_shows_the_newest_page_by_page(searcher: Searcher) -> None:
+    saved = [await searcher.saved(f"Fact number {number}.") for number in range(5)]
+    first = await searcher.search(None, limit=3)
+    second = await searcher.search(None, limit=3, cursor=first.next_cursor)
+
+    assert [hit.memory_id for hit in (*first.results, *second.results)] == saved[::-1]
+    assert second.next_cursor is None
+    assert all(hit.score is None and hit.why is None for hit in first.results)
+    with pytest.raises(InvalidArgument):
+        await searcher.search(None, limit=3, cursor=first.next_cursor, tags=("other",))
