@@ -139,7 +139,7 @@ async def _invariants(connection: asyncpg.Connection) -> Finding:
 @asynccontextmanager
 async def _connected(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
     with ExitStack() as lease:
-        dsn = settings.database_url or await anyio.to_thread.run_sync(attach, settings, lease)
+        dsn = settings.direct_url or await anyio.to_thread.run_sync(attach, settings, lease)
         with translated("read"):
             connection = await asyncpg.connect(dsn, timeout=settings.connect_timeout_s)
             try:

@@ -25,6 +25,41 @@ class Health:
     fleet: Literal["alive", "absent"]
 
 
+@dataclass(frozen=True, slots=True)
+class Pool:
+    work: Work
+    in_use: int
+    idle: int
+    connections_max: int
+
+
+class Queue(Protocol):
+    """`oldest_due_age_s` is None when no job is due."""
+
+    @property
+    def queue(self) -> str: ...
+
+    @property
+    def todo(self) -> int: ...
+
+    @property
+    def doing(self) -> int: ...
+
+    @property
+    def failed(self) -> int: ...
+
+    @property
+    def oldest_due_age_s(self) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much there is to do, and how many connections do it."""
+
+    pools: tuple[Pool, ...]
+    queues: Sequence[Queue]
+
+
 class Used(Protocol):
     @property
     def outcome(self) -> Literal["resolved", "created"]: ...
@@ -147,5 +182,7 @@ class Backend(Protocol):
     async def health(self) -> Health:
         """Raises BackendUnavailable and SchemaMismatch where calls could not be served."""
         ...
+
+    async def load(self) -> Load: ...
 
     async def aclose(self) -> None: ...

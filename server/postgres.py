@@ -8,9 +8,9 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from server.backend import Backend, Health, Work
+from server.backend import Backend, Health, Load, Pool, Work
 from server.upkeep import Upkeep
-from shared import feed, migrations, projects, statements
+from shared import feed, migrations, projects, statements, status
 from shared.database import Database
 from shared.domain import Author, Memory, MemoryType, ProjectScope
 from shared.embedding import registry
@@ -75,6 +75,12 @@ class Postgres:
         async with self._database.connection("read") as connection:
             await migrations.verify(connection)
             return Health(fleet="alive" if await connection.fetchval(_FLEET_IS_ALIVE) else "absent")
+
+    async def load(self) -> Load:
+        async with self._database.connection("read") as connection:
+            queues = await status.queues(connection)
+        pools = tuple(Pool(use.work, use.in_use, use.idle, use.connections_max) for use in self._database.use())
+        return Load(pools=pools, queues=queues)
 
     async def aclose(self) -> None:
         await self._held.aclose()

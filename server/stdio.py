@@ -27,7 +27,7 @@ from mcp_types import (
 )
 from pydantic_core import PydanticSerializationError
 
-from server import caller
+from server import caller, tracing
 from server.application import Application
 from server.backend import Backend
 from server.gateway import Gateway
@@ -64,6 +64,7 @@ def run(settings: Settings, *, wire: Wire, opener: Callable[[], Awaitable[Backen
 
 async def _serve(wire: Wire, gateway: Gateway, application: Application) -> None:
     await _Session(wire=wire, gateway=gateway).serve(application)
+    await anyio.to_thread.run_sync(tracing.flush)
     # Here, not after the loop has closed: it would wait for a thread in a read that nothing can interrupt.
     os._exit(0)
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid5
 
-from server.backend import Aliases, Health, Work
+from server.backend import Aliases, Health, Load, Work
 from shared.domain import Author, AuthorKind, Change, Changes, Memory, ProjectScope, Status
 from shared.embedding.models import EmbeddingModel
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
@@ -61,6 +61,9 @@ class InMemory:
 
     async def health(self) -> Health:
         return Health(fleet="absent")
+
+    async def load(self) -> Load:
+        return Load(pools=(), queues=())
 
     async def aclose(self) -> None:
         self.opened = 0
