@@ -29,6 +29,8 @@ ALTER TABLE memhub.live_memories ADD CONSTRAINT live_memories_clock CHECK (
 
 -- fastupdate off: a pending list made queries jump from 0.36 to 1.19 ms after 4,000 inserts.
 CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document) WITH (fastupdate = off);
+CREATE INDEX live_memories_visible ON memhub.live_memories (project_id, memory_id, revision_no)
+    INCLUDE (scope_key, expires_at, type);
 CREATE INDEX live_memories_newest ON memhub.live_memories (project_id, created_at DESC, memory_id);
 CREATE INDEX live_memories_expiring ON memhub.live_memories (expires_at) WHERE expires_at IS NOT NULL;
 

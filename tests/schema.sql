@@ -346,6 +346,7 @@ CREATE TABLE memhub.live_vectors (
     dimension integer NOT NULL,
     chunk_no smallint NOT NULL,
     embedding public.halfvec NOT NULL,
+    code bit varying GENERATED ALWAYS AS (public.binary_quantize(embedding)) STORED,
     CONSTRAINT live_vectors_check CHECK ((public.vector_dims(embedding) = dimension)),
     CONSTRAINT live_vectors_chunk_no_check CHECK ((chunk_no >= 0))
 );
@@ -604,6 +605,10 @@ CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document)
 CREATE INDEX live_memories_expiring ON memhub.live_memories USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX live_memories_newest ON memhub.live_memories USING btree (project_id, created_at DESC, memory_id);
+
+CREATE INDEX live_memories_visible ON memhub.live_memories USING btree (project_id, memory_id, revision_no) INCLUDE (scope_key, expires_at, type);
+
+CREATE INDEX live_vectors_code ON memhub.live_vectors USING btree (project_id, model_id, memory_id, revision_no) INCLUDE (chunk_no, code);
 
 CREATE INDEX live_vectors_of_memory ON memhub.live_vectors USING btree (project_id, memory_id, revision_no);
 
