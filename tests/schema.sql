@@ -443,6 +443,7 @@ CREATE TABLE memhub.live_vectors (
     dimension integer NOT NULL,
     chunk_no smallint NOT NULL,
     embedding public.halfvec NOT NULL,
+    code bit varying GENERATED ALWAYS AS (public.binary_quantize(embedding)) STORED,
     CONSTRAINT live_vectors_check CHECK ((public.vector_dims(embedding) = dimension)),
     CONSTRAINT live_vectors_chunk_no_check CHECK ((chunk_no >= 0))
 );
@@ -638,7 +639,7 @@ ALTER TABLE ONLY memhub.live_memories
     ADD CONSTRAINT live_memories_content UNIQUE (content_hash, project_id, scope_key);
 
 ALTER TABLE ONLY memhub.live_memories
-    ADD CONSTRAINT live_memories_pkey PRIMARY KEY (project_id, memory_id, revision_no);
+    ADD CONSTRAINT live_memories_pkey PRIMARY KEY (project_id, memory_id, revision_no) INCLUDE (scope_key, expires_at, type);
 
 ALTER TABLE ONLY memhub.live_vectors
     ADD CONSTRAINT live_vectors_pkey PRIMARY KEY (project_id, model_id, memory_id, revision_no, chunk_no);
@@ -698,6 +699,8 @@ CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document)
 CREATE INDEX live_memories_expiring ON memhub.live_memories USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX live_memories_newest ON memhub.live_memories USING btree (project_id, created_at DESC, memory_id) WHERE (status = 'ACTIVE'::text);
+
+CREATE INDEX live_vectors_code ON memhub.live_vectors USING btree (project_id, model_id, memory_id, revision_no) INCLUDE (chunk_no, code);
 
 CREATE INDEX live_vectors_of_memory ON memhub.live_vectors USING btree (project_id, memory_id, revision_no);
 
