@@ -13,8 +13,8 @@ import pytest
 from starlette.types import ASGIApp
 
 from shared.embedding.address import EmbedderAddress, embedder_address, embedder_socket, embeddings_url
-from shared.embedding.client import Absent, QueryEmbedder, Reason
-from shared.embedding.models import EmbeddingModel
+from shared.embedding.client import QueryEmbedder
+from shared.embedding.models import Absent, EmbeddingModel, Reason
 from shared.errors import ConfigurationError
 from shared.settings import Settings
 from workers.embedding.serving import Endpoint, Place

@@ -75,7 +75,7 @@ async def test_once_drains_what_is_due_with_the_packaged_model_and_exits_0(
     assert done.returncode == 0, done.stderr
     assert await connection.fetchval(WHOLE)
     assert await connection.fetchval("SELECT count(*) FROM memhub.live_vectors WHERE dimension = 384") == 21
-    assert await connection.fetchval("SELECT count(DISTINCT actor) FROM memhub.fleet_runs") == 6
+    assert await connection.fetchval("SELECT count(DISTINCT actor) FROM memhub.fleet_runs") == 7
     assert not await connection.fetchval(REGISTERED)
 
 
