@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
+from typing import Annotated
 
 import anyio
 import typer
 
-from shared import settings as settings_module
+from ops import client_commands, fleet_commands, moving_commands
+from ops.running import run
 from shared.errors import MemhubError
-from shared.settings import Settings
 
 app = typer.Typer(
     name="memhub",
@@ -23,6 +22,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+client_commands.add_to(app)
+fleet_commands.add_to(app)
+moving_commands.add_to(app)
 token_app = typer.Typer(help="Tokens of callers over HTTP.", no_args_is_help=True)
 app.add_typer(token_app, name="token")
 
@@ -39,13 +41,6 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-
-
-def run(command: Callable[[Settings], Coroutine[Any, Any, int]]) -> None:
-    """Runs an asynchronous command with the checked settings and exits with its status."""
-    status = anyio.run(command, settings_module.load())
-    if status:
-        raise typer.Exit(status)
 
 
 @app.command()

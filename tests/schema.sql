@@ -871,6 +871,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE memhub.fleet_workers TO memhub_operator;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.idempotency_keys TO memhub_server;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.idempotency_keys TO memhub_operator;
 
+GRANT UPDATE(fingerprint) ON TABLE memhub.idempotency_keys TO memhub_operator;
+
 GRANT UPDATE(response) ON TABLE memhub.idempotency_keys TO memhub_server;
 GRANT UPDATE(response) ON TABLE memhub.idempotency_keys TO memhub_operator;
 
