@@ -728,13 +728,13 @@ CREATE TRIGGER live_vectors_keep AFTER DELETE ON memhub.live_vectors FOR EACH RO
 
 CREATE TRIGGER memories_guard BEFORE UPDATE ON memhub.memories FOR EACH ROW EXECUTE FUNCTION memhub.guard_memory();
 
-CREATE TRIGGER memories_guard_birth BEFORE INSERT ON memhub.memories FOR EACH ROW WHEN ((NOT (((new.created_at >= now()) AND (new.created_at <= clock_timestamp())) AND (new.retired_at IS NULL)))) EXECUTE FUNCTION memhub.guard_memory();
+CREATE TRIGGER memories_guard_birth BEFORE INSERT ON memhub.memories FOR EACH ROW WHEN (((((new.created_at >= now()) AND (new.created_at <= clock_timestamp())) AND (new.retired_at IS NULL)) IS NOT TRUE)) EXECUTE FUNCTION memhub.guard_memory();
 
 CREATE TRIGGER memories_stay BEFORE DELETE OR TRUNCATE ON memhub.memories FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
 
 CREATE TRIGGER memory_revisions_guard BEFORE UPDATE ON memhub.memory_revisions FOR EACH ROW EXECUTE FUNCTION memhub.guard_revision();
 
-CREATE TRIGGER memory_revisions_guard_birth BEFORE INSERT ON memhub.memory_revisions FOR EACH ROW WHEN ((NOT (((new.revision_no)::integer = 1) AND ((new.valid_from >= now()) AND (new.valid_from <= clock_timestamp())) AND (new.valid_to IS NULL) AND (new.purged_at IS NULL)))) EXECUTE FUNCTION memhub.guard_revision();
+CREATE TRIGGER memory_revisions_guard_birth BEFORE INSERT ON memhub.memory_revisions FOR EACH ROW WHEN (((((new.revision_no)::integer = 1) AND ((new.valid_from >= now()) AND (new.valid_from <= clock_timestamp())) AND (new.valid_to IS NULL) AND (new.purged_at IS NULL)) IS NOT TRUE)) EXECUTE FUNCTION memhub.guard_revision();
 
 CREATE TRIGGER memory_revisions_stay BEFORE DELETE OR TRUNCATE ON memhub.memory_revisions FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
 
