@@ -24,6 +24,7 @@ GRANT UPDATE (content, content_hash, document, category, tags, source, reason, p
     TO memhub_operator;
 GRANT UPDATE (details) ON memhub.audit_events TO memhub_operator;
 GRANT UPDATE (category, tags, source) ON memhub.attestations TO memhub_operator;
+GRANT UPDATE (fingerprint) ON memhub.idempotency_keys TO memhub_operator;
 GRANT DELETE ON memhub.retired_vectors, memhub.memory_counters TO memhub_operator;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.procrastinate_jobs, public.procrastinate_workers,

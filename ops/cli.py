@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
+from typing import Annotated
 
 import anyio
 import typer
 
-from shared import settings as settings_module
+from ops import client_commands, fleet_commands, moving_commands
+from ops.running import run
 from shared.errors import MemhubError
-from shared.settings import Settings
 
 app = typer.Typer(
     name="memhub",
@@ -22,6 +21,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+client_commands.add_to(app)
+fleet_commands.add_to(app)
+moving_commands.add_to(app)
+token_app = typer.Typer(help="Tokens of callers over HTTP.", no_args_is_help=True)
+app.add_typer(token_app, name="token")
 
 
 def main() -> None:
@@ -36,13 +41,6 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-
-
-def run(command: Callable[[Settings], Coroutine[Any, Any, int]]) -> None:
-    """Runs an asynchronous command with the checked settings and exits with its status."""
-    status = anyio.run(command, settings_module.load())
-    if status:
-        raise typer.Exit(status)
 
 
 @app.command()
@@ -71,6 +69,41 @@ def doctor(
     from ops.doctor import examine
 
     run(lambda settings: examine(settings, as_json=as_json))
+
+
+@token_app.command("create")
+def token_create(  # noqa: PLR0917 - typer calls it by name
+    tenant: Annotated[str, typer.Option(help="The tenant that the token opens.")],
+    project: Annotated[str | None, typer.Option(help="Slug or UUID of the one project that it opens.")] = None,
+    name: Annotated[str, typer.Option(help="What you will know it by.")] = "token",
+    read_only: Annotated[bool, typer.Option("--read-only", help="It may not write.")] = False,
+    expires: Annotated[str | None, typer.Option(help="30d, 12h or an instant with its offset.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Stable JSON instead of the bare secret.")] = False,
+) -> None:
+    """Make a token; its secret is shown this once."""
+    from ops import token
+
+    wish = token.Wish(tenant=tenant, project=project, name=name, read_only=read_only, expires=expires)
+    run(lambda settings: token.create(settings, wish, as_json=as_json))
+
+
+@token_app.command("list")
+def token_list(
+    tenant: Annotated[str | None, typer.Option(help="Only of this tenant.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Stable JSON instead of the table.")] = False,
+) -> None:
+    """Show the tokens: bound to what, in which state, last used when."""
+    from ops import token
+
+    run(lambda settings: token.listing(settings, tenant, as_json=as_json))
+
+
+@token_app.command("revoke")
+def token_revoke(token_id: Annotated[str, typer.Argument(metavar="ID", help="From `memhub token list`.")]) -> None:
+    """End a token at once."""
+    from ops import token
+
+    run(lambda settings: token.revoke(settings, token_id))
 
 
 def _fail(refused: MemhubError) -> None:

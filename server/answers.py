@@ -9,9 +9,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
 from pydantic import BaseModel
 
-from shared.errors import InvalidArgument, MemhubError, MemoryNotFound, ProjectNotFound
+from shared.errors import Forbidden, InvalidArgument, MemhubError, MemoryNotFound, ProjectNotFound, TenantRequired
 
-_CALLER_ERRORS = (InvalidArgument, MemoryNotFound, ProjectNotFound)
+_CALLER_ERRORS = (Forbidden, InvalidArgument, MemoryNotFound, ProjectNotFound, TenantRequired)
 
 
 def success(result: BaseModel) -> CallToolResult:
@@ -33,19 +33,23 @@ def bug(request_id: str) -> CallToolResult:
     return _failed(_internal(request_id))
 
 
-def resource_refusal(error: MemhubError, uri: str) -> MCPError:
+def resource_refusal(error: MemhubError, uri: str | None) -> MCPError:
     """A resource has no error result: the same four fields travel in the data of a protocol error."""
     code = INVALID_PARAMS if isinstance(error, _CALLER_ERRORS) else INTERNAL_ERROR
-    return MCPError(code=code, message=error.message, data={**described(error), "uri": uri})
+    return MCPError(code=code, message=error.message, data={**described(error), **_named(uri)})
 
 
-def resource_bug(request_id: str, uri: str) -> MCPError:
+def resource_bug(request_id: str, uri: str | None) -> MCPError:
     described_bug = _internal(request_id)
-    return MCPError(code=INTERNAL_ERROR, message=described_bug["message"], data={**described_bug, "uri": uri})
+    return MCPError(code=INTERNAL_ERROR, message=described_bug["message"], data={**described_bug, **_named(uri)})
 
 
 def described(error: MemhubError) -> dict[str, Any]:
     return {"code": error.code, "message": error.message, "retryable": error.retryable, "next": error.next}
+
+
+def _named(uri: str | None) -> dict[str, str]:
+    return {} if uri is None else {"uri": uri}
 
 
 def _internal(request_id: str) -> dict[str, Any]:

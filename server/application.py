@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 from importlib import metadata
 from typing import Any
 
@@ -12,13 +10,15 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from server import answers, arguments, resources, tools
-from server.call import Call
+from server import answers, arguments, prompts, resources, tools
+from server.call import Call, Caller
 from server.caller import Identify
+from server.changes import Hub
 from server.gateway import Gateway
+from server.record import Meter, Record, Unmetered, recorded
+from server.subscriptions import Subscriptions
 from server.tools.tool import Tool
-from shared import logs
-from shared.errors import MemhubError
+from shared.errors import MemhubError, SensitiveContent
 
 INSTRUCTIONS = """\
 Shared, versioned memory of this project: what any AI client stores here, every other one finds. Before \
@@ -35,6 +35,13 @@ class Application:
     def __init__(self, *, gateway: Gateway, identify: Identify) -> None:
         self._gateway = gateway
         self._identify = identify
+        self.meter: Meter = Unmetered()
+        self._hub = Hub(gateway)
+        self.subscriptions = Subscriptions(self._hub)
+
+    async def aclose(self) -> None:
+        """Stops following the feed; call it before the gateway is closed."""
+        await self._hub.aclose()
 
     def server(self) -> Server[Any]:
         return Server(
@@ -48,6 +55,11 @@ class Application:
             on_list_resources=self._list_resources,
             on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+            on_subscribe_resource=self._subscribe,
+            on_unsubscribe_resource=self._unsubscribe,
+            on_subscriptions_listen=self._listen,
         )
 
     async def _list_tools(self, _context: Context, _params: object) -> mcp_types.ListToolsResult:
@@ -66,11 +78,13 @@ class Application:
                 code=mcp_types.INVALID_PARAMS,
                 message=f"Unknown tool. Known: {', '.join(tools.BY_NAME)}.",
             )
-        record = _Record("tool_call", tool=tool.name, tenant=None, project=None)
+        record = Record(self.meter, "tool_call", name=tool.name, tool=tool.name, tenant=None, project=None)
         try:
             result = await self._run(tool, context, params.arguments or {}, record)
         except MemhubError as refused:
             record.close(ok=False, outcome=refused.code)
+            if isinstance(refused, SensitiveContent):
+                self.meter.screened(refused.detector)
             return answers.refusal(refused)
         except Exception as bug:
             record.crashed(bug)
@@ -80,16 +94,17 @@ class Application:
         return result
 
     async def _run(
-        self, tool: Tool, context: Context, given: dict[str, Any], record: _Record
+        self, tool: Tool, context: Context, given: dict[str, Any], record: Record
     ) -> mcp_types.CallToolResult:
-        caller = self._identify(context, record.request_id)
-        record.fields["tenant"] = caller.tenant
+        caller = self._caller(context, record)
         parsed = arguments.parse(tool.arguments, given)
         call = Call(backend=await self._gateway.backend(), caller=caller)
         try:
             result = await tool.run(call, parsed)
         finally:
             record.fields["project"] = call.project
+        if getattr(result, "degraded", None):
+            self.meter.degraded(tool.name)
         answer = answers.success(result)
         record.close(ok=True, outcome=getattr(result, "outcome", "found"))
         return answer
@@ -98,60 +113,67 @@ class Application:
         self, context: Context, params: mcp_types.ReadResourceRequestParams
     ) -> mcp_types.ReadResourceResult:
         uri = str(params.uri)
-        record = _Record("resource_read", resource=None, tenant=None, project=None)
-        try:
+        async with recorded(self.meter, "resource_read", uri) as record:
             text = await self._read(uri, context, record)
-        except MemhubError as refused:
-            record.close(ok=False, outcome=refused.code)
-            raise answers.resource_refusal(refused, uri) from None
-        except Exception as bug:
-            record.crashed(bug)
-            raise answers.resource_bug(record.request_id, uri) from None
-        finally:
-            record.close(ok=False, outcome="CANCELLED")
-        contents = mcp_types.TextResourceContents(uri=uri, mime_type=resources.MIME_TYPE, text=text)
+            record.close(ok=True, outcome="read")
+        contents = mcp_types.TextResourceContents(uri=uri, mime_type=resources.find(uri).mime_type, text=text)
         return mcp_types.ReadResourceResult(contents=[contents])
 
-    async def _read(self, uri: str, context: Context, record: _Record) -> str:
-        reading = resources.find(uri)
-        record.fields["resource"] = reading.name
+    async def _list_prompts(self, _context: Context, _params: object) -> mcp_types.ListPromptsResult:
+        return mcp_types.ListPromptsResult(prompts=[prompt.published() for prompt in prompts.BY_NAME.values()])
+
+    async def _get_prompt(
+        self, context: Context, params: mcp_types.GetPromptRequestParams
+    ) -> mcp_types.GetPromptResult:
+        async with recorded(self.meter, "prompt_get", None) as record:
+            prompt = prompts.find(params.name)
+            record.fields["prompt"] = prompt.name
+            call = Call(backend=await self._gateway.backend(), caller=self._caller(context, record))
+            try:
+                answer = await prompt.answer(call, params.arguments or {})
+            finally:
+                record.fields["project"] = call.project
+            record.close(ok=True, outcome="written")
+        return answer
+
+    async def _subscribe(self, context: Context, params: mcp_types.SubscribeRequestParams) -> mcp_types.EmptyResult:
+        uri = str(params.uri)
+        async with recorded(self.meter, "resource_subscribe", uri) as record:
+            caller = self._caller(context, record)
+            await self.subscriptions.subscribe(context, caller, uri)
+            record.close(ok=True, outcome="subscribed")
+        return mcp_types.EmptyResult()
+
+    async def _unsubscribe(self, context: Context, params: mcp_types.UnsubscribeRequestParams) -> mcp_types.EmptyResult:
+        uri = str(params.uri)
+        async with recorded(self.meter, "resource_unsubscribe", uri) as record:
+            await self.subscriptions.unsubscribe(context, uri)
+            record.close(ok=True, outcome="unsubscribed")
+        return mcp_types.EmptyResult()
+
+    async def _listen(
+        self, context: Context, params: mcp_types.SubscriptionsListenRequestParams
+    ) -> mcp_types.SubscriptionsListenResult:
+        async with recorded(self.meter, "subscriptions_listen", None) as record:
+            result = await self.subscriptions.listen(context, lambda: self._caller(context, record), params)
+            record.close(ok=True, outcome="ended")
+        return result
+
+    def _caller(self, context: Context, record: Record) -> Caller:
         caller = self._identify(context, record.request_id)
         record.fields["tenant"] = caller.tenant
+        return caller
+
+    async def _read(self, uri: str, context: Context, record: Record) -> str:
+        reading = resources.find(uri)
+        record.fields["resource"] = reading.name
+        caller = self._caller(context, record)
         call = Call(backend=await self._gateway.backend(), caller=caller)
         try:
             text = await reading.read(call)
         finally:
             record.fields["project"] = call.project
-        record.close(ok=True, outcome="read")
         return text
-
-
-class _Record:
-    """The one log line of a call; the first close writes it."""
-
-    def __init__(self, event: str, **fields: object) -> None:
-        self.request_id = secrets.token_hex(8)
-        self.fields: dict[str, object] = dict(fields)
-        self._event = event
-        self._started_s = time.perf_counter()
-        self._closed = False
-
-    def close(self, *, ok: bool, outcome: str) -> None:
-        if self._closed:
-            return
-        self._closed = True
-        logs.event(
-            self._event,
-            **self.fields,  # type: ignore[arg-type]
-            ms=round((time.perf_counter() - self._started_s) * 1000, 2),
-            ok=ok,
-            outcome=outcome,
-            request_id=self.request_id,
-        )
-
-    def crashed(self, bug: Exception) -> None:
-        logs.failure("bug", bug, request_id=self.request_id)
-        self.close(ok=False, outcome="INTERNAL_ERROR")
 
 
 def _input_schema(name: str) -> dict[str, Any] | None:

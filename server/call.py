@@ -11,10 +11,11 @@ from uuid import UUID
 import anyio
 import anyio.to_thread
 
-from server.backend import Aliases, Backend
+from server.backend import Aliases, Backend, Projects
+from server.bound import BoundProjects
 from shared import screening
 from shared.domain import Author, ProjectScope
-from shared.errors import SensitiveContent, UnknownOutcome
+from shared.errors import Forbidden, SensitiveContent, UnknownOutcome
 
 WRITE_S_MAX = 60.0
 """Above every timeout of the database, so that it only ends a write whose connection hangs."""
@@ -22,12 +23,16 @@ WRITE_S_MAX = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """`project` and `aliases` stand in where a call names no project."""
+    """`project`, then `aliases` or the project `default` stand in where a call names no project."""
 
     tenant: str
     author: Author
     project: UUID | str | None
     aliases: Aliases
+    has_default: bool = False
+    read_only: bool = False
+    bound_to: UUID | None = None
+    """The one project that the caller's credential opens."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,23 +42,46 @@ class Call:
     project: str | None = field(default=None, init=False)
     """The slug that the call resolved to, for its log line."""
 
+    _writes: bool = field(default=False, init=False)
+
+    @property
+    def projects(self) -> Projects:
+        """The projects that this caller may see."""
+        bound_to = self.caller.bound_to
+        return self.backend.projects if bound_to is None else BoundProjects(self.backend.projects, bound_to)
+
     async def scope(self, connection: Any, named: UUID | str | None) -> ProjectScope:
-        tenant, projects = self.caller.tenant, self.backend.projects
-        project = named or self.caller.project
-        if project is None:
-            scope = await projects.resolve_alias(connection, tenant, self.caller.aliases)
-        else:
-            scope = await projects.resolve(connection, tenant, project)
+        """The project of the call; over HTTP the project `default` is made when a write names none."""
+        scope = await self._scope(connection, named or self.caller.project)
         self.project = scope.slug
         return scope
+
+    async def _scope(self, connection: Any, project: UUID | str | None) -> ProjectScope:
+        caller, projects = self.caller, self.projects
+        if project is not None:
+            return await projects.resolve(connection, caller.tenant, project)
+        if not caller.has_default:
+            return await projects.resolve_alias(connection, caller.tenant, caller.aliases)
+        if self._writes:
+            return await projects.ensure_default(connection, caller.tenant, caller.author)
+        return await projects.default(connection, caller.tenant)
+
+    def refuse_read_only(self) -> None:
+        if self.caller.read_only:
+            raise Forbidden(
+                "This credential may only read; nothing was written.",
+                next="Use a credential that may write, or ask whoever made this one.",
+            )
 
     async def screened(
         self, texts: Mapping[str, str | None], *, acknowledged: bool = False, otherwise: str
     ) -> str | None:
         """The detector that the caller overrides, None where nothing looks like a credential.
 
-        Raises SensitiveContent naming the argument; its `next` ends with what to do `otherwise`: if it is none.
+        Raises Forbidden for a caller that may only read, and SensitiveContent naming the argument; its `next` ends
+        with what to do `otherwise`: if it is none.
         """
+        self.refuse_read_only()
         overridden = None
         for argument, text in texts.items():
             # On a thread: 32,000 bytes take 24 ms, and the first call imports the detectors.
@@ -77,7 +105,12 @@ class Call:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[Any]:
-        """A connection whose use a cancelled request, a closed session or an ending server does not tear."""
+        """A connection whose use a cancelled request, a closed session or an ending server does not tear.
+
+        Raises Forbidden for a caller that may only read.
+        """
+        self.refuse_read_only()
+        self._writes = True
         with anyio.move_on_after(WRITE_S_MAX, shield=True) as deadline:
             async with self.backend.connection("write") as connection:
                 yield connection

@@ -15,7 +15,6 @@ from typing import Any
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INTERNAL_ERROR,
@@ -28,13 +27,13 @@ from mcp_types import (
 )
 from pydantic_core import PydanticSerializationError
 
-from server import caller, workspace
+from server import caller, tracing
 from server.application import Application
 from server.backend import Backend
 from server.gateway import Gateway
 from server.messages import Lines, Oversized, decode
 from server.wire import Wire
-from shared import logs
+from shared import logs, workspace
 from shared.settings import Settings
 
 DRAIN_S = 5.0
@@ -55,16 +54,17 @@ Incoming = SessionMessage | Exception
 def run(settings: Settings, *, wire: Wire, opener: Callable[[], Awaitable[Backend]]) -> None:
     """Serve one client and end the process."""
     gateway = Gateway(opener=opener)
-    application = Application(gateway=gateway, identify=caller.of_stdio(settings, aliases=workspace.aliases))
+    application = Application(gateway=gateway, identify=caller.of_stdio(settings, aliases=workspace.aliases_here))
     try:
-        anyio.run(_serve, wire, gateway, application.server())
+        anyio.run(_serve, wire, gateway, application)
     except BaseException as bug:
         logs.failure("crashed", bug)
         os._exit(1)
 
 
-async def _serve(wire: Wire, gateway: Gateway, server: Server[Any]) -> None:
-    await _Session(wire=wire, gateway=gateway).serve(server)
+async def _serve(wire: Wire, gateway: Gateway, application: Application) -> None:
+    await _Session(wire=wire, gateway=gateway).serve(application)
+    await anyio.to_thread.run_sync(tracing.flush)
     # Here, not after the loop has closed: it would wait for a thread in a read that nothing can interrupt.
     os._exit(0)
 
@@ -82,7 +82,8 @@ class _Session:
         self._signalled = False
         self._broken = False
 
-    async def serve(self, server: Server[Any]) -> None:
+    async def serve(self, application: Application) -> None:
+        server = application.server()
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_lost)
         for number in _SIGNALS:
@@ -100,6 +101,7 @@ class _Session:
                 tasks.cancel_scope.cancel()
             # The writer ends by itself once all who send to it have closed: a line on its way is never cut.
         with anyio.move_on_after(CLOSE_S):
+            await application.aclose()
             await self._gateway.aclose()
 
     def _interrupted(self) -> None:

@@ -72,3 +72,24 @@ class Memory:
     created_at: datetime
     updated_at: datetime
     superseded_by: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An event of the audit; `conversation` is the one that may see its memory, None for all of the project's."""
+
+    tenant: str
+    project_id: UUID | None
+    slug: str | None
+    memory_id: UUID | None
+    conversation: str | None
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What became visible up to `snapshot`. Where it `overflowed`, anything may have changed."""
+
+    snapshot: str
+    changes: tuple[Change, ...]
+    overflowed: bool

@@ -55,6 +55,12 @@ class Forbidden(MemhubError):
     code = "FORBIDDEN"
 
 
+class Unauthorized(MemhubError):
+    """The credential is missing, unknown, expired or revoked; only HTTP has credentials."""
+
+    code = "UNAUTHORIZED"
+
+
 class SensitiveContent(MemhubError):
     """The content looks like a credential; `detector` is named, the secret never."""
 

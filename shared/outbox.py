@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import orjson
+
+from shared import statements
+from shared.errors import MemhubError
 
 EMBED_QUEUE = "embed"
 EMBED_TASK = "embed_revision"
+
+_CLOSE_S = 1.0
+_WAKE = statements.load("fleet")["wake"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +48,39 @@ def encode(*jobs: Job) -> str:
     return orjson.dumps(
         [{"queue_name": job.queue, "task_name": job.task, "priority": 0, "args": job.arguments} for job in jobs]
     ).decode()
+
+
+class Waker:
+    """Wakes the fleet after a commit: at most one notification per process every `interval_s`, for all queues owed.
+
+    The job row is the promise; a notification only saves the wait of a poll, and losing one loses nothing.
+    """
+
+    def __init__(
+        self, connect: Callable[[], AbstractAsyncContextManager[asyncpg.Connection]], *, interval_s: float = 0.05
+    ) -> None:
+        """`connect` lends a connection that is in no transaction, as `Database.connection("read")` does."""
+        self._connect = connect
+        self._interval_s = interval_s
+        self._owed: set[str] = set()
+        self._waking: asyncio.Task[None] | None = None
+
+    def wake(self, queue: str = EMBED_QUEUE) -> None:
+        """Returns at once; call it after the commit, on the event loop."""
+        self._owed.add(queue)
+        if self._waking is None or self._waking.done():
+            self._waking = asyncio.create_task(self._wake(), name="waker")
+
+    async def aclose(self) -> None:
+        """Sends what is owed and ends."""
+        if self._waking is not None:
+            await asyncio.wait({self._waking}, timeout=_CLOSE_S)
+            self._waking.cancel()
+
+    async def _wake(self) -> None:
+        while self._owed:
+            queues, self._owed = sorted(self._owed), set()
+            with suppress(MemhubError, asyncpg.PostgresError, OSError):
+                async with self._connect() as connection:
+                    await connection.execute(_WAKE, queues)
+            await asyncio.sleep(self._interval_s)

@@ -18,6 +18,8 @@ DEFAULT_SLUG = "default"
 LISTED_MAX = 200
 NAMED_IN_ERRORS_MAX = 20
 
+_NOWHERE = UUID(int=0)
+
 _SQL = statements.load("projects")
 _BY_ID = _SQL["by_id"]
 _BY_SLUG = _SQL["by_slug"]
@@ -104,10 +106,18 @@ async def owning(connection: asyncpg.Connection, tenant: str, memory_id: UUID) -
     return _scope(row)
 
 
+async def default(connection: asyncpg.Connection, tenant: str) -> ProjectScope:
+    """The tenant's project `default`; before its first write a scope that holds nothing and that nothing can enter."""
+    found = await _named(connection, tenant, DEFAULT_SLUG)
+    return found or ProjectScope(tenant=tenant, project_id=_NOWHERE, slug=DEFAULT_SLUG, display_name=None)
+
+
 async def ensure_default(connection: asyncpg.Connection, tenant: str, author: Author) -> ProjectScope:
     """The tenant's project `default`, made when it is not there yet; commits."""
-    scope, _outcome = await _create(connection, tenant, author, DEFAULT_SLUG, None)
-    return scope
+    found = await _named(connection, tenant, DEFAULT_SLUG)
+    if found is None:
+        found, _outcome = await _create(connection, tenant, author, DEFAULT_SLUG, None)
+    return found
 
 
 async def listed(connection: asyncpg.Connection, tenant: str) -> list[Listed]:

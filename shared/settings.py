@@ -7,23 +7,28 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-import platformdirs
-from pydantic import AnyHttpUrl, Field, PostgresDsn, SecretStr, TypeAdapter, ValidationError, field_validator
+from pydantic import (
+    AnyHttpUrl,
+    Field,
+    PostgresDsn,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from shared.environment import CONVERSATION_PATTERN, TENANT_PATTERN, default_data_dir
 from shared.errors import ConfigurationError
 
-TENANT_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
-CONVERSATION_PATTERN = re.compile(r"[\x21-\x7e]{1,512}", re.ASCII)
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
 
+_KEY = re.compile(r"[\x21-\x7e]{1,512}", re.ASCII)
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?", re.ASCII)
+_HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?", re.ASCII)
 _POSTGRES_URL: TypeAdapter[PostgresDsn] = TypeAdapter(PostgresDsn)
-
-
-def default_data_dir() -> Path:
-    """The platform's data folder; root's is a system folder, so that root's home is never opened."""
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        return Path("/var/lib/memhub")
-    return Path(platformdirs.user_data_dir("memhub", appauthor=False))
+_HTTP_URL: TypeAdapter[AnyHttpUrl] = TypeAdapter(AnyHttpUrl)
 
 
 class Settings(BaseSettings):
@@ -32,6 +37,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="MEMHUB_", extra="ignore", frozen=True, env_ignore_empty=True)
 
     database_url: str | None = None
+    database_direct_url: str | None = None
     data_dir: Path = Field(default_factory=default_data_dir)
     tenant: str = "local"
     project: str | None = None
@@ -49,11 +55,19 @@ class Settings(BaseSettings):
     embedder_url: AnyHttpUrl | None = None
     query_embedding_timeout_s: float = Field(default=0.15, gt=0, le=10)
 
-    oauth_issuer: AnyHttpUrl | None = None
-    oauth_audience: str | None = None
-    oauth_tenant_claim: str | None = None
+    oauth_issuer: str | None = None
+    oauth_audience: str | None = Field(default=None, validate_default=True)
+    oauth_tenant_claim: str | None = Field(default=None, validate_default=True)
+    oauth_scope: str | None = None
+    oauth_write_scope: str | None = None
     api_key: SecretStr | None = None
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = ()
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    rate_limit_per_s: float = Field(default=200, gt=0, le=1_000_000)
+    http_body_bytes_max: int = Field(default=1_048_576, ge=65_536, le=67_108_864)
+    http_sessions_max: int = Field(default=10_000, ge=1, le=1_000_000)
+    http_recheck_s: float = Field(default=10, gt=0, le=3_600)
+    http_session_idle_s: float = Field(default=1_800, gt=0, le=86_400)
 
     stats_flush_s: float = Field(default=30, ge=0.1, le=3600)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -63,11 +77,43 @@ class Settings(BaseSettings):
     connect_timeout_s: float = Field(default=5, gt=0, le=60)
     statement_timeout_s: float = Field(default=15, gt=0, le=600)
 
-    @field_validator("database_url")
+    worker_heartbeat_s: float = Field(default=10, ge=0.1, le=60)
+    worker_silence_s: float = Field(default=30, ge=0.5, le=600)
+    worker_stop_s: float = Field(default=8, gt=0, le=300)
+    worker_idle_s: float = Field(default=600, ge=0.1, le=86_400)
+    job_attempts_max: int = Field(default=8, ge=1, le=100)
+    job_backoff_s: float = Field(default=2, gt=0, le=60)
+    job_backoff_s_max: float = Field(default=600, gt=0, le=86_400)
+    tend_every_s: int = Field(default=30, ge=1, le=59)
+    fold_every_s: int = Field(default=30, ge=1, le=59)
+    sweep_every_s: int = Field(default=30, ge=1, le=59)
+
+    embedding_batch_rows: int = Field(default=32, ge=1, le=1000)
+    embedding_lease_s: float = Field(default=30, ge=0.5, le=3600)
+    embedding_attempts_max: int = Field(default=5, ge=1, le=100)
+
+    idempotency_retention_days: float = Field(default=7, gt=0, le=3650)
+    job_retention_days: float = Field(default=2, gt=0, le=3650)
+    failed_job_retention_days: float = Field(default=30, gt=0, le=3650)
+    run_retention_days: float = Field(default=7, gt=0, le=3650)
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether database_url leads to a pooler in transaction mode, which keeps no state of a session."""
+        return self.database_direct_url is not None
+
+    @property
+    def direct_url(self) -> str | None:
+        """The way to PostgreSQL itself; None for an embedded one."""
+        return self.database_direct_url or self.database_url
+
+    @field_validator("database_url", "database_direct_url")
     @classmethod
-    def _is_postgres(cls, url: str | None) -> str | None:
+    def _is_postgres(cls, url: str | None, others: ValidationInfo) -> str | None:
         if url is not None:
             _POSTGRES_URL.validate_python(url)
+            if others.field_name == "database_direct_url" and others.data.get("database_url") is None:
+                raise ValueError("is for a database whose MEMHUB_DATABASE_URL leads to a pooler: set that too")
         return url
 
     @field_validator("data_dir")
@@ -96,12 +142,55 @@ class Settings(BaseSettings):
     def _upper(cls, level: object) -> object:
         return level.upper() if isinstance(level, str) else level
 
-    @field_validator("allowed_origins", mode="before")
+    @field_validator("oauth_issuer")
     @classmethod
-    def _split(cls, origins: object) -> object:
-        if isinstance(origins, str):
-            return tuple(origin.strip() for origin in origins.split(",") if origin.strip())
+    def _is_issuer(cls, issuer: str | None) -> str | None:
+        # Kept as it is written: a token's issuer is compared character by character.
+        url = None if issuer is None else _HTTP_URL.validate_python(issuer)
+        if url is not None and url.scheme != "https" and url.host not in LOOPBACK_NAMES:
+            raise ValueError("must be an https URL")
+        return issuer
+
+    @field_validator("oauth_audience", "oauth_tenant_claim")
+    @classmethod
+    def _completes_issuer(cls, value: str | None, others: ValidationInfo) -> str | None:
+        if (value is None) != (others.data.get("oauth_issuer") is None):
+            raise ValueError("MEMHUB_OAUTH_ISSUER, _AUDIENCE and _TENANT_CLAIM are set together or not at all")
+        return value
+
+    @field_validator("api_key")
+    @classmethod
+    def _is_header_value(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None and not _KEY.fullmatch(key.get_secret_value()):
+            raise ValueError("1 to 512 printable ASCII characters without spaces")
+        return key
+
+    @field_validator("allowed_origins", "allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, names: object) -> object:
+        if isinstance(names, str):
+            return tuple(name.strip().lower() for name in names.split(",") if name.strip())
+        return names
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _are_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(_ORIGIN.fullmatch(origin) for origin in origins):
+            raise ValueError("origins such as https://app.example.com, separated by commas")
         return origins
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _are_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(_HOST.fullmatch(host) for host in hosts):
+            raise ValueError("host names such as memory.example.com, separated by commas")
+        return hosts
+
+
+def exports_traces() -> bool:
+    """Whether OpenTelemetry's own variables name a collector for traces."""
+    named = any(os.environ.get(f"OTEL_EXPORTER_OTLP_{kind}ENDPOINT") for kind in ("", "TRACES_"))
+    return named and os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true"
 
 
 def load() -> Settings:

@@ -38,13 +38,15 @@ class ProjectUseResult(View):
 
 
 async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
-    async with call.writing() as connection:
-        used = await call.backend.projects.use(
+    aliases = _aliases(arguments)
+    links = arguments.create or (arguments.project is not None and bool(aliases))
+    async with call.writing() if links else call.reading() as connection:
+        used = await call.projects.use(
             connection,
             call.caller.tenant,
             call.caller.author,
             project=arguments.project,
-            aliases=_aliases(arguments),
+            aliases=aliases,
             create=arguments.create,
             display_name=arguments.display_name,
         )

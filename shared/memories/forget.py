@@ -40,30 +40,40 @@ async def forget(
     Locks the memory. Raises MemoryNotFound.
     """
 
-    async def attempt(_number: int) -> Forgotten:
-        row = await connection.fetchrow(
-            _FORGET,
-            scope.project_id,
-            scope.tenant,
-            memory_id,
-            author.conversation,
-            author.client,
-            author.request_id,
-            idempotency.encode({} if reason is None else {"reason": reason}),
-        )
-        memory = (await rows.read(connection, scope, author, memory_id)).memory
-        if row is not None:
-            return Forgotten(outcome="forgotten", memory=memory)
-        match memory.status:
-            case Status.DELETED:
-                return Forgotten(outcome="already_forgotten", memory=memory)
-            case Status.SUPERSEDED:
-                return Forgotten(outcome="not_active", memory=memory)
-            case Status.ACTIVE:
-                raise races.Raced
-        assert_never(memory.status)
+    async def attempt(number: int) -> Forgotten:
+        if number == 0:
+            return await _forget(connection, scope, author, memory_id, reason)
+        async with connection.transaction():
+            await locks.lock(connection, scope, author, {memory_id})
+            return await _forget(connection, scope, author, memory_id, reason)
 
     return await races.run(attempt)
+
+
+async def _forget(
+    connection: asyncpg.Connection, scope: ProjectScope, author: Author, memory_id: UUID, reason: str | None
+) -> Forgotten:
+    row = await connection.fetchrow(
+        _FORGET,
+        scope.project_id,
+        scope.tenant,
+        memory_id,
+        author.conversation,
+        author.client,
+        author.request_id,
+        idempotency.encode({} if reason is None else {"reason": reason}),
+    )
+    memory = (await rows.read(connection, scope, author, memory_id)).memory
+    if row is not None:
+        return Forgotten(outcome="forgotten", memory=memory)
+    match memory.status:
+        case Status.DELETED:
+            return Forgotten(outcome="already_forgotten", memory=memory)
+        case Status.SUPERSEDED:
+            return Forgotten(outcome="not_active", memory=memory)
+        case Status.ACTIVE:
+            raise races.Raced
+    assert_never(memory.status)
 
 
 async def restore(

@@ -12,7 +12,7 @@ import asyncpg
 
 from shared import statements
 from shared.domain import ProjectScope
-from shared.embedding.client import Absent
+from shared.embedding.models import Absent
 from shared.errors import BackendUnavailable, ConfigurationError
 from shared.retrieval.meaning import QueryEmbedder, current_model
 

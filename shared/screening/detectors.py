@@ -21,7 +21,12 @@ class Detector:
     offsets: Callable[[Text], Iterator[int]]
 
     def may_find_in(self, text: Text) -> bool:
-        return not self.needles or any(needle in text.lowered for needle in self.needles)
+        lowered = text.lowered
+        # A loop and not any(): a generator for each of a hundred detectors was half of what a note cost.
+        for needle in self.needles:
+            if needle in lowered:
+                return True
+        return not self.needles
 
 
 def by_pattern(

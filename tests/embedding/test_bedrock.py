@@ -1,9 +1,9 @@
 import asyncio
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -132,9 +132,8 @@ def test_a_model_of_another_family_is_refused() -> None:
         bare("anthropic.claude", None)
 
 
-def test_without_boto3_the_extra_is_named() -> None:
-    if find_spec("boto3") is not None:
-        pytest.skip("boto3 is installed")
+def test_without_boto3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)  # what an import finds where it is not installed
     with pytest.raises(ConfigurationError, match="boto3") as refused:
         bare(TITAN, None)
     assert "memhub[bedrock]" in refused.value.next

@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from shared.embedding.client import Absent, Reason, Vector
-from shared.embedding.models import EmbeddingModel
+from shared.embedding.models import Absent, EmbeddingModel, Reason, Vector
 from shared.errors import BackendUnavailable, ConfigurationError
 from shared.retrieval.calibration import Calibrated, calibrate, sentence
 from tests.retrieval.searching import Searcher

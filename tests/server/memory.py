@@ -10,8 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid5
 
-from server.backend import Aliases, Work
-from shared.domain import Author, AuthorKind, Memory, ProjectScope, Status
+from server.backend import Aliases, Health, Load, Work
+from shared.domain import Author, AuthorKind, Change, Changes, Memory, ProjectScope, Status
+from shared.embedding.models import EmbeddingModel
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
@@ -32,6 +33,7 @@ class InMemory:
     held: dict[UUID, Memory] = field(default_factory=dict)
     asked: list[Any] = field(default_factory=list)
     authors: list[Author] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
     opened: int = 0
 
     @property
@@ -42,10 +44,26 @@ class InMemory:
     def memories(self) -> InMemory:
         return self
 
+    @property
+    def feed(self) -> InMemory:
+        return self
+
+    async def snapshot(self, connection: Any) -> str:
+        return str(len(self.changes))
+
+    async def since(self, connection: Any, snapshot: str) -> Changes:
+        return Changes(str(len(self.changes)), tuple(self.changes[int(snapshot) :]), overflowed=False)
+
     @asynccontextmanager
     async def connection(self, work: Work) -> AsyncIterator[Any]:
         self.opened += 1
         yield self
+
+    async def health(self) -> Health:
+        return Health(fleet="absent")
+
+    async def load(self) -> Load:
+        return Load(pools=(), queues=())
 
     async def aclose(self) -> None:
         self.opened = 0
@@ -80,6 +98,14 @@ class InMemory:
 
     async def resolve_alias(self, connection: Any, tenant: str, aliases: Aliases) -> ProjectScope:
         raise ProjectRequired("project: none was named.", next="Give project.")
+
+    async def default(self, connection: Any, tenant: str) -> ProjectScope:
+        return await self.resolve(connection, tenant, "default")
+
+    async def ensure_default(self, connection: Any, tenant: str, author: Author) -> ProjectScope:
+        slug = "default"
+        made = ProjectScope(tenant=tenant, project_id=project_id(slug), slug=slug, display_name=None)
+        return self.slugs.setdefault(slug, made)
 
     async def listed(self, connection: Any, tenant: str) -> list[Any]:
         return [SimpleNamespace(project=scope) for scope in self.slugs.values() if scope.tenant == tenant]
@@ -146,7 +172,44 @@ class InMemory:
         self.held[memory_id] = replace(memory, status=Status.ACTIVE, revision=memory.revision + 1)
         return SimpleNamespace(outcome="restored", memory=self.held[memory_id])
 
-    async def search(self, connection: Any, scope: ProjectScope, author: Author, request: Search) -> Any:
+    async def current_model(self, connection: Any) -> None:
+        return None
+
+    async def meaning(self, query: str | None, model: EmbeddingModel | None) -> None:
+        return None
+
+    async def context(self, connection: Any, scope: ProjectScope, author: Author, **asked: Any) -> Any:
+        return SimpleNamespace(
+            brief="",
+            items=(),
+            budget=SimpleNamespace(requested=asked["token_budget"], used=0, estimator="none"),
+            selection=SimpleNamespace(
+                considered=0,
+                selected=0,
+                dropped=SimpleNamespace(too_similar=0, no_budget_left=0, too_large_alone=0),
+            ),
+            degraded=None,
+        )
+
+    async def similar(self, connection: Any, scope: ProjectScope, author: Author, content: str, **_: Any) -> tuple[()]:
+        return ()
+
+    async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> Any:
+        held = list(self.held.values())
+        return SimpleNamespace(
+            by_status=lambda: {status: sum(memory.status is status for memory in held) for status in Status},
+            by_type=lambda: {},
+            by_scope=lambda: {},
+            expired=0,
+            searchable=len(held),
+            semantic_coverage=0.0,
+            most_used=(),
+            last_writes=(),
+        )
+
+    async def search(
+        self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: None
+    ) -> Any:
         self._note(author, request)
         found = [memory for memory in self.held.values() if memory.status is Status.ACTIVE]
         hits = [

@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import structlog
 import uvicorn
 from starlette.types import ASGIApp
+
+from shared import logs
 
 CLAIM_INTERVAL_S = 0.5
 GRACEFUL_STOP_S = 2
 CONNECTIONS_MAX = 512
 BACKLOG = 128
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Endpoint:
                     await self._serve(listener, stop)
                     return
             if not told:
-                _log.info("embedding_endpoint_taken", place=str(self._place))
+                logs.event("embedding_endpoint_taken", place=str(self._place))
                 told = True
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), self._claim_interval_s)
@@ -72,7 +71,7 @@ class Endpoint:
         running = asyncio.create_task(server.serve(sockets=[listener]))
         stopping = asyncio.create_task(stop.wait())
         self.serving.set()
-        _log.info("embedding_endpoint_serving", place=str(self._place))
+        logs.event("embedding_endpoint_serving", place=str(self._place))
         try:
             await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
         finally:

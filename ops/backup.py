@@ -1,0 +1,206 @@
+"""`memhub backup` and `memhub restore`: the embedded database as one file, and back into an empty data folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import asyncpg
+from rich.console import Console
+
+from ops.files import FileRefused, naming, passing, publish, sync
+from ops.operating import CLIENT, located
+from shared import checker, migrations, statements
+from shared.database import translated
+from shared.embedded import ensure_running, folder, locks, stop
+from shared.embedded.binaries import install_for
+from shared.embedded.folder import Layout
+from shared.errors import BackendBusy, BackendUnavailable, ConfigurationError
+from shared.settings import Settings
+
+BACKUP_AGAIN = "Nothing was left under the name of the file; run it again."
+RESTORE_AGAIN = "The data folder is as it was; run it again."
+
+_NASCENT = "restoring-"
+_MAGIC = b"PGDMP"
+_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+
+_SQL = statements.load("operating")
+_TELL = _SQL["tell"]
+_CREATE_SERVER_ROLE = _SQL["create_server_role"]
+_CREATE_OPERATOR_ROLE = _SQL["create_operator_role"]
+_RELEASE_EVENTS = tuple(
+    _SQL[name]
+    for name in (
+        "lend_transaction_ids",
+        "unguard_events",
+        "act_as_operator",
+        "release_events",
+        "act_as_owner",
+        "guard_events",
+        "take_transaction_ids_back",
+    )
+)
+_ANALYZE = _SQL["analyze"]
+_MEMORIES = _SQL["memories"]
+
+
+async def backup(settings: Settings, path: Path) -> int:
+    """Writes the backup whole or not at all, checks that it can be read, and says how large it is."""
+    _require_embedded(settings, "pg_dump")
+    with ExitStack() as lease:
+        dsn = await located(settings, lease, create=False)
+        with naming(path), passing(path) as nascent:
+            await _run("pg_dump", "--format=custom", f"--file={nascent}", f"--dbname={dsn}", writing=path)
+            await _run("pg_restore", "--list", str(nascent), writing=path)
+            await _tell(dsn, settings, "backed_up")
+            size = await anyio.to_thread.run_sync(_publish, nascent, path)
+    Console().print(f"Backed up to {path} ({size:,} bytes).", highlight=False, soft_wrap=True)
+    return 0
+
+
+async def restore(settings: Settings, path: Path) -> int:
+    """Builds the database beside its place, checks it, and only then puts it there."""
+    _require_embedded(settings, "pg_restore")
+    _require_backup(path)
+    layout = folder.claim(settings.data_dir)
+    with _alone(layout):
+        _require_empty(layout)
+        await anyio.to_thread.run_sync(_discard_abandoned, layout)
+        async with _nascent(layout) as nascent:
+            memories = await _fill(settings, nascent, path)
+            await anyio.to_thread.run_sync(stop, nascent)
+            await anyio.to_thread.run_sync(_place, layout, nascent)
+    Console().print(f"Restored {memories:,} memories into {layout.root}.", highlight=False, soft_wrap=True)
+    return 0
+
+
+async def _fill(settings: Settings, nascent: Path, path: Path) -> int:
+    """Starts a new database, fills and checks it; how many memories it holds."""
+    cluster = await anyio.to_thread.run_sync(ensure_running, nascent)
+    with translated("read"):
+        connection = await asyncpg.connect(cluster.dsn)
+    try:
+        await connection.execute(_CREATE_SERVER_ROLE)
+        await connection.execute(_CREATE_OPERATOR_ROLE)
+        options = ("--single-transaction", "--exit-on-error", "--no-owner")
+        await _run("pg_restore", *options, f"--dbname={cluster.dsn}", str(path), writing=settings.data_dir)
+        async with connection.transaction():
+            for statement in _RELEASE_EVENTS:
+                await connection.execute(statement)
+        await migrations.migrate(connection)
+        violations = await checker.check(connection)
+        if violations:
+            raise FileRefused(
+                f"{path}: it breaks {len(violations)} invariants, first {violations[0].detail}; nothing was restored.",
+                next="Take an older backup.",
+            )
+        await connection.execute(_ANALYZE)
+        await connection.execute(_TELL, settings.tenant, "restored", CLIENT, "{}")
+        return int(await connection.fetchval(_MEMORIES))
+    finally:
+        await connection.close()
+
+
+async def _tell(dsn: str, settings: Settings, event: str) -> None:
+    with translated("write"):
+        connection = await asyncpg.connect(dsn)
+        try:
+            await connection.execute(_TELL, settings.tenant, event, CLIENT, "{}")
+        finally:
+            await connection.close()
+
+
+@asynccontextmanager
+async def _nascent(layout: Layout) -> AsyncIterator[Path]:
+    """A data folder inside the data folder, gone afterwards with the server in it."""
+    with folder.naming(layout.root):
+        nascent = Path(tempfile.mkdtemp(prefix=_NASCENT, dir=layout.root))
+    try:
+        yield nascent
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(_discard, nascent)
+
+
+def _publish(nascent: Path, path: Path) -> int:
+    """The size of what was published."""
+    sync(nascent)
+    publish(nascent, path)
+    return path.stat().st_size
+
+
+def _discard_abandoned(layout: Layout) -> None:
+    # A killed restore leaves its server running.
+    for abandoned in layout.root.glob(f"{_NASCENT}*"):
+        _discard(abandoned)
+
+
+def _discard(nascent: Path) -> None:
+    stop(nascent)
+    shutil.rmtree(nascent, ignore_errors=True)
+
+
+def _place(layout: Layout, nascent: Path) -> None:
+    with folder.naming(layout.root), locks.exclusive(layout.lock, timeout_s=10):
+        _require_empty(layout)
+        folder.locate(nascent).cluster.rename(layout.cluster)
+        sync(layout.root)
+
+
+@contextmanager
+def _alone(layout: Layout) -> Iterator[None]:
+    """Held while one process restores; the kernel takes it back from a killed one."""
+    with folder.naming(layout.root):
+        held = locks.try_exclusive(layout.root / "restore.lock")
+    if held is None:
+        raise BackendBusy(f"Another restore into {layout.root} is under way.", next="Wait until it has ended.")
+    try:
+        yield
+    finally:
+        os.close(held)
+
+
+def _require_embedded(settings: Settings, program: str) -> None:
+    if settings.database_url is not None:
+        raise ConfigurationError(
+            "This is for the embedded database, and MEMHUB_DATABASE_URL names another.",
+            next=f"Use {program} of its server, or unset MEMHUB_DATABASE_URL.",
+        )
+
+
+def _require_backup(path: Path) -> None:
+    with naming(path), path.open("rb") as file:
+        magic = file.read(len(_MAGIC))
+    if magic != _MAGIC:
+        raise FileRefused(f"{path}: it is no backup of memhub.", next="An export is read by `memhub import`.")
+
+
+def _require_empty(layout: Layout) -> None:
+    if layout.cluster.exists() and any(layout.cluster.iterdir()):
+        raise ConfigurationError(
+            f"There is a database in {layout.root} already; it was left untouched.",
+            next=f"Set MEMHUB_DATA_DIR to an empty folder, or stop memhub and move {layout.cluster} away.",
+        )
+
+
+async def _run(program: str, *arguments: str, writing: Path) -> None:
+    """One of the wheel's PostgreSQL programs. Raises FileRefused where `writing` is full, BackendUnavailable."""
+    command = [str(install_for(None) / "bin" / program), "--no-password", *arguments]
+    done = await anyio.run_process(
+        command, check=False, stdin=subprocess.DEVNULL, env=_ENVIRONMENT, start_new_session=True
+    )
+    if done.returncode == 0:
+        return
+    said = done.stderr.decode(errors="replace").strip()
+    if "No space left on device" in said or "Disk quota exceeded" in said:
+        raise FileRefused(f"{writing}: the disk is full; nothing was left there.", next="Free space or name another.")
+    reason = next((line for line in said.splitlines() if "error:" in line), said or f"exit code {done.returncode}")
+    raise BackendUnavailable(f"{program} failed: {reason}.", next="Mend what the message names, then run it again.")

@@ -1,0 +1,156 @@
+"""`memhub import`: memories from our own export, other memory servers, Markdown and plain JSON Lines."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID, uuid5
+
+import asyncpg
+import httpx
+from rich.console import Console
+
+from ops import bars
+from ops.files import FileRefused, naming
+from ops.moving import importing
+from ops.moving.detection import Format, detect
+from ops.moving.entries import Context
+from ops.moving.importing import Report
+from ops.moving.sources import Source
+from ops.moving.writer import CLOCK, Writer
+from ops.operating import CLIENT, operating
+from shared import limits, projects
+from shared.domain import Author
+from shared.errors import ProjectNotFound, ProjectRequired
+from shared.settings import Settings
+
+AGAIN = "Run the same command again: what is in already is skipped."
+PROBLEMS_SHOWN = 50
+FETCH_TIMEOUT_S = 60
+FETCH_BYTES_MAX = 16 * 2**30
+_CHUNK_BYTES = 2**20
+
+_DATABASE_SCHEMES = ("postgres://", "postgresql://")
+
+_TOLD = {
+    "imported": "imported",
+    "known": "there already",
+    "changed": "of them say something else there, and were left as they are",
+    "deduplicated": "said already by a live memory",
+    "projects": "projects made",
+    "sensitive": "look like a credential and were left out",
+    "expired": "had expired and were left out",
+    "bad": "could not be read",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What was asked for on the command line; `format` None: tell it from the file."""
+
+    source: str
+    format: Format | None
+    project: str | None
+    dry_run: bool
+    accept_sensitive: bool
+
+
+async def import_(settings: Settings, wish: Wish) -> int:
+    """Imports and tells what became of it; 1 when something could not be read or looks like a credential."""
+    with _local(wish.source) as path:
+        format = wish.format or detect(path)
+        async with operating(settings, create=True, again=AGAIN) as connection:
+            report = await _import(connection, settings, wish, path, format)
+    _tell(report, wish, format)
+    return 0 if report.complete else 1
+
+
+async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish, path: Path, format: Format) -> Report:
+    named = wish.project or (None if format is Format.MEMHUB else settings.project)
+    moved = named is not None
+    if not moved and format is not Format.MEMHUB:
+        raise ProjectRequired("A project to import into was not named.", next="Give --project, such as my-app.")
+    context = Context(
+        format=format,
+        project_id=await _project(connection, settings.tenant, named, wish.dry_run) if named else UUID(int=0),
+        now=await connection.fetchval(CLOCK),
+        accept_sensitive=wish.accept_sensitive,
+    )
+    source = Source(path, format, context, moved=moved)
+    writer = Writer(connection, format=format, moved=moved, dry_run=wish.dry_run)
+    with bars.reading("importing", source.size_bytes) as progress:
+        return await importing.run(source, writer, progress=progress)
+
+
+async def _project(connection: asyncpg.Connection, tenant: str, named: str, dry_run: bool) -> UUID:
+    """The project of that name, made when it is not there; a dry run only imagines it."""
+    project = limits.project(named, "--project")
+    assert project is not None
+    try:
+        return (await projects.resolve(connection, tenant, project)).project_id
+    except ProjectNotFound:
+        if isinstance(project, UUID):
+            raise
+        if dry_run:
+            return uuid5(UUID(int=0), project)
+    used = await projects.use(connection, tenant, Author(CLIENT), project=project, aliases={}, create=True)
+    return used.project.project_id
+
+
+@contextmanager
+def _local(source: str) -> Iterator[Path]:
+    """The source as a file or folder of this machine; what is fetched is gone afterwards."""
+    if source.startswith(_DATABASE_SCHEMES):
+        raise FileRefused(
+            "A database of another memory server cannot be read directly: its schema is not known here.",
+            next="Write it as JSON Lines, an object with a content a line, and import that with --format jsonl.",
+        )
+    if not source.startswith(("http://", "https://")) and source != "-":
+        path = Path(source).expanduser()
+        with naming(path):
+            path.stat()
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="memhub-import-") as folder:
+        path = Path(folder, "fetched")
+        with naming(path):
+            if source == "-":
+                with path.open("wb") as file:
+                    shutil.copyfileobj(sys.stdin.buffer, file)
+            else:
+                path = _fetched(source, path)
+        yield path
+
+
+def _fetched(url: str, path: Path) -> Path:
+    try:
+        with (
+            httpx.stream("GET", url, timeout=FETCH_TIMEOUT_S, follow_redirects=True) as answer,
+            path.open("wb") as file,
+        ):
+            answer.raise_for_status()
+            for chunk in answer.iter_bytes(_CHUNK_BYTES):
+                file.write(chunk)
+                if file.tell() > FETCH_BYTES_MAX:
+                    raise FileRefused(f"{url}: it is larger than {FETCH_BYTES_MAX} bytes.", next="Fetch it yourself.")
+    except (httpx.HTTPError, httpx.InvalidURL) as failure:
+        raise FileRefused(f"{url}: {str(failure) or type(failure).__name__}.", next="Check the address.") from None
+    # Its name tells Markdown from JSON.
+    return path.rename(path.with_name(Path(httpx.URL(url).path).name or path.name))
+
+
+def _tell(report: Report, wish: Wish, format: Format) -> None:
+    problems = Console(stderr=True)
+    for problem in report.problems[:PROBLEMS_SHOWN]:
+        problems.print(f"{problem.place.told}: {problem.reason}", highlight=False, markup=False, soft_wrap=True)
+    untold = sum(report.counts[kind] for kind in ("bad", "sensitive", "expired")) - PROBLEMS_SHOWN
+    if untold > 0:
+        problems.print(f"and {untold:,} more", highlight=False)
+    counted = ", ".join(f"{report.counts[name]:,} {told}" for name, told in _TOLD.items() if report.counts[name])
+    begun = f"Dry run, nothing was written ({format})" if wish.dry_run else f"Import ({format})"
+    Console().print(f"{begun}: {counted or 'there was nothing in it'}.", highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,95 @@
+"""Which form a file or folder has, told from its first bytes."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from ops.files import FileRefused, naming
+from ops.moving import documents
+from ops.moving.formats import markdown, ours
+
+HEAD_BYTES = 2**20
+
+
+class Format(StrEnum):
+    """What `memhub import --format` takes, besides `auto`."""
+
+    MEMHUB = "memhub"
+    JSONL = "jsonl"
+    SERVER_MEMORY = "server-memory"
+    MARKDOWN = "markdown"
+    MCP_MEMORY_SERVICE = "mcp-memory-service"
+    MEM0 = "mem0"
+
+
+def detect(path: Path) -> Format:
+    """Raises FileRefused for what is none of the forms."""
+    with naming(path):
+        if path.is_dir() or path.suffix.lower() in markdown.SUFFIXES or path.name in markdown.NAMES:
+            return Format.MARKDOWN
+        if is_sqlite(path):
+            return Format.MCP_MEMORY_SERVICE
+        found = _of_value(*_first(path))
+    if found is None:
+        raise FileRefused(
+            f"{path}: none of the known forms was recognised in it.",
+            next=f"Name it with --format: {', '.join(Format)}.",
+        )
+    return found
+
+
+def is_sqlite(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
+
+
+def is_lines(path: Path) -> bool:
+    """True for JSON Lines, false for one document: a first line that is an object and wraps no others."""
+    line = _first_line(path)
+    return line is not None and not any(isinstance(line.get(name), list | dict) for name in _collections())
+
+
+def _first(path: Path) -> tuple[str, Any]:
+    """The first thing that a memory is made of, and the collection that it stands in."""
+    if is_lines(path):
+        return "", _first_line(path)
+    with path.open("rb") as file:
+        try:
+            for element in documents.elements(file):
+                return element.collection, element.value
+        except documents.BrokenDocument:
+            return "", None
+    return "", None
+
+
+def _first_line(path: Path) -> dict[str, Any] | None:
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)
+    try:
+        value = json.loads(head[0])
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _collections() -> frozenset[str]:
+    return documents.COLLECTIONS | {"data"}
+
+
+def _of_value(collection: str, value: Any) -> Format | None:
+    match value:
+        case {"kind": ours.HEADER}:
+            return Format.MEMHUB
+        case {"entityType": _} | {"relationType": _}:
+            return Format.SERVER_MEMORY
+        case {"content_hash": _, "content": _}:
+            return Format.MCP_MEMORY_SERVICE
+        case {"memory": _} | {"source_payload": _} | {"payload": {"data": _}}:
+            return Format.MEM0
+        case {"content": _} if not collection:
+            return Format.JSONL
+        case _:
+            return None

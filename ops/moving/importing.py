@@ -1,0 +1,82 @@
+"""An import from its first byte to its report: read and prepared on a thread while the batch before is written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from ops.moving.batches import Batch, batches
+from ops.moving.lives import Item, Place, Problem
+from ops.moving.planning import Written
+from ops.moving.sources import Source
+from ops.moving.writer import Writer
+
+PROBLEMS_KEPT_MAX = 1_000
+HELD_MAX = 1_000_000
+ROUNDS_MAX = 1_000
+
+
+@dataclass(slots=True)
+class Report:
+    """`counts`: imported, known (were there before), changed (of them: say otherwise here), deduplicated, projects,
+    bad, sensitive, expired. The first PROBLEMS_KEPT_MAX problems are told one by one."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        return not self.counts["bad"] and not self.counts["sensitive"]
+
+    def tell(self, problem: Problem) -> None:
+        self.counts[problem.kind] += 1
+        if len(self.problems) < PROBLEMS_KEPT_MAX:
+            self.problems.append(problem)
+
+
+async def run(source: Source, writer: Writer, *, progress: Callable[[int], None]) -> Report:
+    """Imports everything in the source; what cannot come is in the report. Commits batch by batch.
+
+    `progress` is told the bytes read so far. Memories whose successor comes later are read again, until all stand
+    or no round brings any.
+    """
+    report = Report()
+    held = await _pass(source, writer, source.items(), report, progress)
+    for _ in range(ROUNDS_MAX):
+        if not held:
+            break
+        left = await _pass(source, writer, source.again(held), report, progress)
+        if len(left) == len(held):
+            break
+        held = left
+    for place in held:
+        report.tell(Problem(place, "what superseded it is neither here nor in the database"))
+    return report
+
+
+async def _pass(
+    source: Source, writer: Writer, items: Iterator[Item], report: Report, progress: Callable[[int], None]
+) -> list[Place]:
+    made = batches(items)
+    held: list[Place] = []
+    making = asyncio.create_task(asyncio.to_thread(next, made, None))
+    while (batch := await making) is not None:
+        making = asyncio.create_task(asyncio.to_thread(next, made, None))
+        written = await _write(writer, batch)
+        report.counts.update(written.counts)
+        for problem in (*batch.problems, *written.problems):
+            report.tell(problem)
+        held += written.held
+        progress(source.read_bytes)
+    return held
+
+
+async def _write(writer: Writer, batch: Batch) -> Written:
+    written = Written()
+    for project in batch.projects:
+        written.add(await writer.project(project))
+    if batch.lives:
+        written.add(await writer.write(batch.lives))
+    return written

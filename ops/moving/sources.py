@@ -1,0 +1,156 @@
+"""What is imported, opened: its items one after another, whatever form they have."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from ops.files import naming
+from ops.moving import detection, documents
+from ops.moving.detection import Format
+from ops.moving.entries import Context, Entry, life
+from ops.moving.formats import generic, markdown, mcp_memory_service, mem0, ours, server_memory
+from ops.moving.lines import Line, at, lines
+from ops.moving.lives import Item, Place, Problem
+
+MARKDOWN_BYTES_MAX = 16 * 2**20
+FILES_MAX = 100_000
+
+Parse = Callable[[Place, Any], list[Entry | Problem]]
+
+# Other people's texts, not what this folder's people wrote down.
+_FOREIGN = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
+
+_PARSERS: dict[Format, Parse] = {
+    Format.JSONL: generic.entries,
+    Format.SERVER_MEMORY: server_memory.entries,
+    Format.MCP_MEMORY_SERVICE: mcp_memory_service.entries,
+    Format.MEM0: mem0.entries,
+}
+
+
+class Source:
+    """One file or folder; `read_bytes` of `size_bytes` have been read so far."""
+
+    def __init__(self, path: Path, format: Format, context: Context, *, moved: bool) -> None:
+        """`moved` says that our own export goes to the context's project and not to those that it names."""
+        self.path = path
+        self.format = format
+        self.read_bytes = 0
+        self._context = context
+        self._ours = ours.Reader(
+            target=context.project_id if moved else None, accept_sensitive=context.accept_sensitive
+        )
+        with naming(path):
+            self._files = _files(path) if format is Format.MARKDOWN else [path]
+            self.size_bytes = sum(file.stat().st_size for file in self._files)
+
+    def items(self) -> Iterator[Item]:
+        """Everything in it. Raises FileRefused."""
+        match self.format:
+            case Format.MARKDOWN:
+                yield from self._markdown()
+            case Format.MEMHUB:
+                with naming(self.path), self.path.open("rb") as file:
+                    yield from self._tracked(file, self._ours.items(file))
+            case _:
+                yield from self._entries(_PARSERS[self.format])
+
+    def again(self, held: Iterable[Place]) -> Iterator[Item]:
+        """The lines of these places once more, the last first: what came later is what supersedes."""
+        places = sorted(held, key=lambda place: place.offset, reverse=True)
+        numbered = ((int(place.told.removeprefix("line ")), place.offset) for place in places)
+        with naming(self.path), self.path.open("rb") as file:
+            for line in at(file, numbered):
+                if self.format is Format.MEMHUB:
+                    item = self._ours.item(line)
+                    if not isinstance(item, str):
+                        yield item
+                else:
+                    yield from self._lives(_of_line(line, _PARSERS[self.format]))
+
+    def _markdown(self) -> Iterator[Item]:
+        for file in self._files:
+            name = str(file.relative_to(self.path)) if self.path.is_dir() else file.name
+            with naming(file):
+                text = file.read_bytes() if file.stat().st_size <= MARKDOWN_BYTES_MAX else None
+            if text is None:
+                yield Problem(Place(name), f"it is larger than {MARKDOWN_BYTES_MAX} bytes")
+                continue
+            self.read_bytes += len(text)
+            try:
+                yield from self._lives(markdown.entries(name, text.decode("utf-8-sig")))
+            except UnicodeDecodeError:
+                yield Problem(Place(name), "it is not UTF-8")
+
+    def _entries(self, parse: Parse) -> Iterator[Item]:
+        with naming(self.path):
+            if detection.is_sqlite(self.path):
+                yield from self._rows(parse)
+                return
+            is_lines = detection.is_lines(self.path)
+            with self.path.open("rb") as file:
+                found = _of_lines(file, parse) if is_lines else _of_document(file, parse)
+                yield from self._tracked(file, self._lives(found))
+
+    def _rows(self, parse: Parse) -> Iterator[Item]:
+        try:
+            for place, row in mcp_memory_service.rows(self.path):
+                yield from self._lives(parse(place, row))
+        except sqlite3.Error as broken:
+            yield Problem(Place(self.path.name), f"SQLite cannot read it: {broken}")
+
+    def _lives(self, found: Iterable[Entry | Problem]) -> Iterator[Item]:
+        for entry in found:
+            yield entry if isinstance(entry, Problem) else life(entry, self._context)
+
+    def _tracked(self, file: BinaryIO, items: Iterator[Item]) -> Iterator[Item]:
+        for item in items:
+            self.read_bytes = file.tell()
+            yield item
+
+
+def _of_lines(file: BinaryIO, parse: Parse) -> Iterator[Entry | Problem]:
+    for line in lines(file):
+        yield from _of_line(line, parse)
+
+
+def _of_line(line: Line, parse: Parse) -> list[Entry | Problem]:
+    place = Place(f"line {line.number}", line.offset)
+    if line.text is None:
+        return [Problem(place, "the line is too long")]
+    try:
+        value = orjson.loads(line.text)
+    except orjson.JSONDecodeError:
+        return [Problem(place, "it is no JSON")]
+    return parse(place, value)
+
+
+def _of_document(file: BinaryIO, parse: Parse) -> Iterator[Entry | Problem]:
+    try:
+        for element in documents.elements(file):
+            name = f"{element.collection or 'element'} {element.number}"
+            yield from parse(Place(name), element.value)
+    except documents.BrokenDocument as broken:
+        yield Problem(Place(str(broken)), "what follows was not read")
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found: list[Path] = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if name not in _FOREIGN)
+        found += [Path(folder, name) for name in sorted(names) if _is_markdown(name)]
+        if len(found) >= FILES_MAX:
+            break
+    return found[:FILES_MAX]
+
+
+def _is_markdown(name: str) -> bool:
+    return name in markdown.NAMES or Path(name).suffix.lower() in markdown.SUFFIXES

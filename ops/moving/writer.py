@@ -1,0 +1,197 @@
+"""Lives written in batches, each a transaction of set-based statements: whole, without a double, or told why not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+import orjson
+
+from ops.moving import rows
+from ops.moving.detection import Format
+from ops.moving.lives import Event, Life, Problem, Project
+from ops.moving.planning import Plan, Planner, Twin, Written
+from ops.operating import CLIENT
+from shared import outbox, statements
+from shared.domain import Status
+from shared.memories import races
+
+# A job claims its own revision and a batch of others beside it; the fleet's sweep is the backstop.
+REVISIONS_PER_JOB = 32
+
+_SQL = statements.load("moving")
+CLOCK = _SQL["clock"]
+_ADD_MEMORIES = _SQL["add_memories"]
+_ADD_REVISIONS = _SQL["add_revisions"]
+_ADD_LIVE = _SQL["add_live"]
+_ADD_ATTESTATIONS = _SQL["add_attestations"]
+_ATTESTED = _SQL["attested"]
+_ADD_EVENTS = _SQL["add_events"]
+_ADD_PROJECT = _SQL["add_project"]
+_STANDING_PROJECT = _SQL["standing_project"]
+_ADD_ALIASES = _SQL["add_aliases"]
+_DEFER = _SQL["defer"]
+_COUNT_AGAIN = _SQL["count_again"]
+
+
+class Writer:
+    """Writes on a connection that acts as the operator and is in no transaction; with `dry_run` it only looks."""
+
+    def __init__(self, connection: asyncpg.Connection, *, format: Format, moved: bool, dry_run: bool) -> None:
+        """`moved` says that all goes to one project, and the projects of an export are passed over."""
+        self._moved = moved
+        self._connection = connection
+        self._format = format
+        self._dry_run = dry_run
+        self._planner = Planner(connection, dry_run=dry_run)
+        self._projects: dict[UUID, UUID] = {}
+
+    async def project(self, project: Project) -> Written:
+        """Makes the project with its aliases and events, unless it stands already; commits."""
+        written = Written()
+        if self._moved:
+            return written
+        async with self._connection.transaction():
+            standing = await self._connection.fetchrow(
+                _STANDING_PROJECT, project.project_id, project.tenant, project.slug
+            )
+            if standing is not None and standing["tenant"] != project.tenant:
+                written.problems.append(Problem(project.place, "another tenant has a project of this id"))
+                return written
+            self._projects[project.project_id] = project.project_id if standing is None else standing["id"]
+            if standing is None:
+                written.counts["projects"] += 1
+                if not self._dry_run:
+                    await self._make(project)
+        return written
+
+    async def write(self, lives: Sequence[Life]) -> Written:
+        """The batch in one transaction; what the schema refuses is found by halving, and told.
+
+        Raises BackendBusy when other clients kept writing the same.
+        """
+        placed = [replace(life, project_id=self._projects.get(life.project_id, life.project_id)) for life in lives]
+        return await self._write(placed)
+
+    async def _write(self, lives: Sequence[Life]) -> Written:
+        try:
+            return await races.run(lambda _number: self._attempt(lives))
+        except (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError) as refused:
+            if len(lives) == 1:
+                return Written(problems=[Problem(lives[0].place, _reason(refused))])
+        middle = len(lives) // 2
+        written = await self._write(lives[:middle])
+        written.add(await self._write(lives[middle:]))
+        return written
+
+    async def _attempt(self, lives: Sequence[Life]) -> Written:
+        async with self._connection.transaction():
+            now: datetime = await self._connection.fetchval(CLOCK)
+            plan = await self._planner.plan(lives, now)
+            if not self._dry_run:
+                await self._carry_out(plan, now)
+        if self._dry_run:
+            self._planner.remember(plan, now)
+        return plan.written
+
+    async def _carry_out(self, plan: Plan, now: datetime) -> None:
+        kept = [_superseded(life, twin, now) for life, twin in plan.twins if life.keeps]
+        await self._insert([*plan.born, *kept])
+        await self._attest([(life, twin) for life, twin in plan.twins if not life.keeps], now)
+        if self._format is Format.MEMHUB:
+            await self._audit([*plan.born, *kept], now)
+
+    async def _insert(self, lives: list[Life]) -> None:
+        if not lives:
+            return
+        await self._connection.execute(_ADD_MEMORIES, *rows.memories(lives))
+        await self._connection.execute(_ADD_REVISIONS, *rows.revisions(lives))
+        owed = await self._connection.fetch(_ADD_LIVE, *rows.columns([life.key for life in lives], 2))
+        said = [(life.key, attestation) for life in lives for attestation in life.attestations]
+        await self._connection.execute(_ADD_ATTESTATIONS, *rows.attestations(said))
+        events = [(life.project_id, life.memory_id, event) for life in lives for event in life.events]
+        await self._connection.execute(_ADD_EVENTS, *rows.events(events))
+        await self._connection.execute(_COUNT_AGAIN, sorted({life.project_id for life in lives}))
+        jobs = [
+            outbox.embed_job(project_id=row["project_id"], memory_id=row["memory_id"], revision=row["revision_no"])
+            for row in owed[::REVISIONS_PER_JOB]
+        ]
+        if jobs:
+            await self._connection.execute(_DEFER, outbox.encode(*jobs))
+
+    async def _attest(self, twins: list[tuple[Life, Twin]], now: datetime) -> None:
+        """One attestation for each client and source that says what a live memory says."""
+        said = {
+            (life.project_id, twin[0], life.head.author_client, life.head.source): (life, twin) for life, twin in twins
+        }
+        if not said:
+            return
+        before = await self._connection.fetch(_ATTESTED, *rows.columns(list(said), 4))
+        told = {row["place"] - 1 for row in before}
+        new = [pair for place, pair in enumerate(said.values()) if place not in told]
+        attestations = [
+            ((life.project_id, twin[0]), replace(attestation, revision=twin[1], created_at=now))
+            for life, twin in new
+            for attestation in life.attestations
+        ]
+        await self._connection.execute(_ADD_ATTESTATIONS, *rows.attestations(attestations))
+        events = [
+            (life.project_id, twin[0], replace(event, revision=twin[1])) for life, twin in new for event in life.events
+        ]
+        await self._connection.execute(_ADD_EVENTS, *rows.events(events))
+
+    async def _audit(self, lives: list[Life], now: datetime) -> None:
+        """Our own export brings its events along: what the import itself did is told of its projects."""
+        counts = Counter(life.project_id for life in lives)
+        events = [
+            (project_id, None, _event("imported", {"format": self._format, "memories": count}, now))
+            for project_id, count in counts.items()
+        ]
+        await self._connection.execute(_ADD_EVENTS, *rows.events(events))
+
+    async def _make(self, project: Project) -> None:
+        made = await self._connection.fetchval(
+            _ADD_PROJECT, project.project_id, project.tenant, project.slug, project.display_name, project.created_at
+        )
+        if made is None:
+            return
+        aliases = [(alias.kind, alias.value, alias.created_at) for alias in project.aliases]
+        await self._connection.execute(_ADD_ALIASES, project.project_id, project.tenant, *rows.columns(aliases, 3))
+        events = [(project.project_id, None, event) for event in project.events]
+        await self._connection.execute(_ADD_EVENTS, *rows.events(events))
+
+
+def _superseded(life: Life, twin: Twin, now: datetime) -> Life:
+    """A history that ends in what a live memory says: kept, superseded by that memory."""
+    event = _event("superseded", {"superseded_by": str(twin[0])}, now)
+    return replace(
+        life,
+        status=Status.SUPERSEDED,
+        superseded_by=twin[0],
+        retired_at=now,
+        retired_by="client",
+        revisions=(*life.revisions[:-1], replace(life.head, valid_to=now)),
+        events=(*life.events, replace(event, revision=life.head.revision, scope_key=life.scope_key)),
+    )
+
+
+def _event(event: str, details: dict[str, object], now: datetime) -> Event:
+    return Event(
+        event=event,
+        revision=None,
+        scope_key="",
+        client=CLIENT,
+        request_id=None,
+        details=orjson.dumps(details).decode(),
+        at=now,
+    )
+
+
+def _reason(refused: asyncpg.PostgresError) -> str:
+    """Which rule it breaks: never the row, which PostgreSQL puts into its detail."""
+    constraint = getattr(refused, "constraint_name", None)
+    return f"the schema refuses it ({constraint or type(refused).__name__})"

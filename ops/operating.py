@@ -1,0 +1,74 @@
+"""A session of the operator: what purge, export and import act as."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+
+import anyio.to_thread
+import asyncpg
+
+from shared.database import translated
+from shared.embedded import folder
+from shared.errors import ConfigurationError, UnknownOutcome
+from shared.opening import attach, prepare
+from shared.settings import Settings
+
+OPERATOR_ROLE = "memhub_operator"
+CLIENT = "memhub"
+
+_BECOME = f"SET ROLE {OPERATOR_ROLE}"
+
+
+@asynccontextmanager
+async def operating(settings: Settings, *, create: bool = False, again: str) -> AsyncIterator[asyncpg.Connection]:
+    """A connection that acts as memhub_operator on a database at this program's schema; times are in UTC.
+
+    An embedded database that is not there is made only with `create`. `again` tells what to do when the connection
+    dies on the way. Raises ConfigurationError, BackendUnavailable, SchemaMismatch, UnknownOutcome.
+    """
+    with ExitStack() as lease:
+        dsn = await located(settings, lease, create=create)
+        await prepare(dsn, own=settings.database_url is None)
+        with _explained(again):
+            connection = await asyncpg.connect(
+                dsn,
+                timeout=settings.connect_timeout_s,
+                server_settings={"application_name": "memhub", "timezone": "UTC", "jit": "off"},
+            )
+            try:
+                await connection.execute(_BECOME)
+                yield connection
+            finally:
+                await connection.close()
+
+
+async def located(settings: Settings, lease: ExitStack, *, create: bool) -> str:
+    """The DSN of the settings' database; the embedded one runs as long as `lease` is open."""
+    if settings.database_url is not None:
+        return settings.database_url
+    if not create and not folder.locate(settings.data_dir).cluster.exists():
+        raise ConfigurationError(
+            f"There is no database in {settings.data_dir} yet.",
+            next="Set MEMHUB_DATA_DIR or MEMHUB_DATABASE_URL to the one that you mean.",
+        )
+    return await anyio.to_thread.run_sync(attach, settings, lease)
+
+
+@contextmanager
+def _explained(again: str) -> Iterator[None]:
+    try:
+        with translated("write"):
+            yield
+    except asyncpg.InsufficientPrivilegeError as refused:
+        raise ConfigurationError(
+            f"The role of MEMHUB_DATABASE_URL has no permission to act as {OPERATOR_ROLE}: {refused}.",
+            next=f"Run it as the owner of the schema, or as an administrator: GRANT {OPERATOR_ROLE} TO that role.",
+        ) from None
+    except asyncpg.ReadOnlySQLTransactionError:
+        raise ConfigurationError(
+            "The database is read-only: what an operator does is told in its audit.",
+            next="Point MEMHUB_DATABASE_URL at its primary.",
+        ) from None
+    except UnknownOutcome:
+        raise UnknownOutcome("The connection died while the write was under way.", next=again) from None

@@ -1,0 +1,56 @@
+"""`memhub purge`: shows what would be destroyed, and with --yes destroys it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from rich.console import Console
+
+from ops import purging
+from ops.operating import operating
+from ops.purging import Remains
+from shared import limits
+from shared.settings import Settings
+
+AGAIN = "Run the same command again: what is destroyed already stays so."
+
+
+async def purge(settings: Settings, memory_ids: Sequence[str], *, yes: bool, rewrite: bool) -> int:
+    """Tells, and with `yes` destroys; 0, or an error that says what is left."""
+    ids = list(dict.fromkeys(limits.memory_id(memory_id, "MEMORY_ID") for memory_id in memory_ids))
+    console = Console(soft_wrap=True, highlight=False)
+    async with operating(settings, again=AGAIN) as connection:
+        found = await purging.remains(connection, ids)
+        others = await purging.also_said(connection, ids)
+        for memory in found:
+            console.print(_told(memory))
+        _warn(console, others)
+        if not yes:
+            console.print("Nothing was destroyed. This cannot be undone: give --yes to do it.")
+            return 0
+        transaction = await purging.destroy(connection, ids)
+        if rewrite:
+            await purging.rewrite(connection, transaction)
+    done = "and the files of the tables were rewritten" if rewrite else "the files of the tables still hold traces"
+    console.print(f"Destroyed in the database, {done}.")
+    console.print(
+        "Out of reach: backups, exports, replicas and the write-ahead log. Destroy those that are older than this."
+    )
+    return 0
+
+
+def _told(memory: Remains) -> str:
+    words = f"{memory.content_bytes:,} bytes" if memory.contents else "purged before"
+    since = memory.created_at.isoformat(timespec="minutes")
+    return (
+        f"{memory.memory_id} of {memory.slug}, {memory.status}, from {since}: "
+        f"revisions {memory.revisions} ({words}), attestations {memory.attestations}, vectors {memory.vectors}, "
+        f"stored answers {memory.responses}"
+    )
+
+
+def _warn(console: Console, others: Sequence[UUID]) -> None:
+    if others:
+        told = ", ".join(map(str, others))
+        console.print(f"The very same content is also in these, which are not touched: {told}")

@@ -1,0 +1,135 @@
+"""`memhub token`: makes, lists and revokes the tokens of callers over HTTP."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import anyio.to_thread
+import asyncpg
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from shared import limits, tokens
+from shared.database import translated
+from shared.errors import InvalidArgument
+from shared.opening import attach, prepare
+from shared.settings import Settings
+
+OPERATOR_ROLE = "memhub_operator"
+
+_TTL = re.compile(r"(\d{1,6})([hd])", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What `memhub token create` was asked for, as typed."""
+
+    tenant: str
+    project: str | None
+    name: str
+    read_only: bool
+    expires: str | None
+
+
+async def create(settings: Settings, wish: Wish, *, as_json: bool) -> int:
+    """Prints the secret alone on stdout, and about it on stderr."""
+    tenant = limits.tenant(wish.tenant, "tenant")
+    project = limits.project(wish.project)
+    expires_at, ttl = _expiry(wish.expires)
+    async with _operator(settings) as connection:
+        issued = await tokens.create(
+            connection,
+            tenant,
+            name=wish.name,
+            project=project,
+            read_only=wish.read_only,
+            expires_at=expires_at,
+            ttl=ttl,
+        )
+    if as_json:
+        print(_json({"secret": issued.secret, **asdict(issued.token)}))
+        return 0
+    print(f"{_described(issued.token)} Keep the secret: it is shown this once.", file=sys.stderr)
+    print(issued.secret)
+    return 0
+
+
+async def listing(settings: Settings, tenant: str | None, *, as_json: bool) -> int:
+    async with _operator(settings) as connection:
+        found = await tokens.listed(connection, None if tenant is None else limits.tenant(tenant, "tenant"))
+    if as_json:
+        print(_json([asdict(token) for token in found]))
+        return 0
+    table = Table("id", "name", "tenant", "project", "rights", "state", "last used", box=None, header_style="")
+    for token in found:
+        rights = "read" if token.read_only else "read, write"
+        used = _moment(token.last_used_at) if token.last_used_at else "never"
+        table.add_row(str(token.id), token.name, token.tenant, token.project or "all", rights, _state(token), used)
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    return 0
+
+
+async def revoke(settings: Settings, token_id: str) -> int:
+    try:
+        wanted = UUID(token_id)
+    except ValueError:
+        raise InvalidArgument("id", "is not the id of a token", next="Take ids from `memhub token list`.") from None
+    async with _operator(settings) as connection:
+        name = await tokens.revoke(connection, wanted)
+    print(f"Token {name} is revoked: it opens nothing any more.", file=sys.stderr)
+    return 0
+
+
+@asynccontextmanager
+async def _operator(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
+    with ExitStack() as lease:
+        dsn = settings.direct_url
+        if dsn is None:
+            dsn = await anyio.to_thread.run_sync(attach, settings, lease)
+        await prepare(dsn, own=settings.database_url is None)
+        with translated("write"):
+            connection = await asyncpg.connect(dsn, timeout=settings.connect_timeout_s)
+            try:
+                await connection.execute(f"SET ROLE {OPERATOR_ROLE}")
+                yield connection
+            finally:
+                await connection.close()
+
+
+def _expiry(expires: str | None) -> tuple[datetime | None, timedelta | None]:
+    if expires is None:
+        return None, None
+    if period := _TTL.fullmatch(expires):
+        return None, timedelta(**{"hours" if period[2] == "h" else "days": int(period[1])})
+    return limits.instant("expires", expires), None
+
+
+def _described(token: tokens.Token) -> str:
+    reach = f"project {token.project}" if token.project else "all projects"
+    rights = "reads" if token.read_only else "reads and writes"
+    until = f"until {_moment(token.expires_at)}" if token.expires_at else "until it is revoked"
+    return f"Token {token.name} ({token.id}) {rights} {reach} of tenant {token.tenant} {until}."
+
+
+def _state(token: tokens.Token) -> str:
+    if token.revoked_at is not None:
+        return "revoked"
+    if token.expired:
+        return "expired"
+    return f"until {_moment(token.expires_at)}" if token.expires_at else "usable"
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%MZ")
+
+
+def _json(value: object) -> str:
+    # The driver's UUID is one of its own.
+    return orjson.dumps(value, default=str).decode()

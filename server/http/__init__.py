@@ -1,0 +1,1 @@
+"""MCP over Streamable HTTP: one process, many clients, many tenants."""

@@ -1,0 +1,153 @@
+"""Lets in who has a credential, and binds the session to it; probes and metadata are for everyone."""
+
+from __future__ import annotations
+
+import math
+from http import HTTPStatus
+
+import anyio
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.http.credentials import KEY_IDENTITY, Credentials, Missing
+from server.http.principal import Principal
+from server.http.rates import Rates
+from server.http.refusals import refusal
+from server.http.tenant import PRINCIPAL
+from shared import logs
+from shared.errors import Forbidden, MemhubError, Unauthorized
+
+PUBLIC = frozenset({"/livez", "/health", "/readyz"})
+WELL_KNOWN = "/.well-known/"
+_RETRY_AFTER_S = 2
+
+
+class AuthMiddleware:
+    """401 without a usable credential, 403 where it does not reach, 429 where it calls too often."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        credentials: Credentials,
+        rates: Rates,
+        metadata_url: str | None,
+        recheck_s: float,
+    ) -> None:
+        self._app = app
+        self._recheck_s = recheck_s
+        self._credentials = credentials
+        self._rates = rates
+        self._metadata_url = metadata_url
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in PUBLIC and not scope["path"].startswith(WELL_KNOWN):
+            refused = await self._entered(scope)
+            if refused is not None:
+                await refused(scope, receive, send)
+                return
+            if _may_stream(scope):
+                await self._streamed(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    async def _streamed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves a request that may stay open, as long as its credential holds."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._recheck, _bearer(Headers(scope=scope)), tasks.cancel_scope)
+            await self._app(scope, receive, send)
+            tasks.cancel_scope.cancel()
+
+    async def _recheck(self, bearer: str | None, stream: anyio.CancelScope) -> None:
+        while True:
+            await anyio.sleep(self._recheck_s)
+            try:
+                await self._credentials.principal(bearer)
+            except (Unauthorized, Forbidden) as refused:
+                logs.event("stream_ended", level="WARNING", code=refused.code)
+                stream.cancel()
+                return
+            except MemhubError:
+                continue
+
+    async def _entered(self, scope: Scope) -> Response | None:
+        try:
+            principal = await self._credentials.principal(_bearer(Headers(scope=scope)))
+        except MemhubError as error:
+            return self._refused(error)
+        # The unbound key is the operator's own and shared by many clients.
+        if principal.identity not in (None, KEY_IDENTITY):
+            wait_s = self._rates.wait_s(str(principal.identity))
+            if wait_s:
+                return _too_often(wait_s)
+        scope[PRINCIPAL] = principal
+        if principal.identity is not None:
+            scope["user"] = _user(principal)
+        return None
+
+    def _refused(self, error: MemhubError) -> Response:
+        extra: dict[str, str] = {}
+        headers: dict[str, str] = {}
+        match error:
+            case Missing():
+                status, headers = HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": self._challenge({"realm": "memhub"})}
+            case Unauthorized():
+                status, extra = HTTPStatus.UNAUTHORIZED, {"error": "invalid_token", "error_description": error.message}
+            case Forbidden():
+                status = HTTPStatus.FORBIDDEN
+                extra = {"error": "insufficient_scope", "error_description": error.message}
+            case _:
+                status, headers = HTTPStatus.SERVICE_UNAVAILABLE, {"Retry-After": str(_RETRY_AFTER_S)}
+        if extra:
+            headers["WWW-Authenticate"] = self._challenge(extra)
+        return refusal(
+            status,
+            error.code,
+            error.message,
+            next=error.next,
+            retryable=error.retryable,
+            headers=headers,
+            extra=extra,
+        )
+
+    def _challenge(self, fields: dict[str, str]) -> str:
+        named = {**fields, **({"resource_metadata": self._metadata_url} if self._metadata_url else {})}
+        return "Bearer " + ", ".join(f'{name}="{value.replace(chr(34), chr(39))}"' for name, value in named.items())
+
+
+def _may_stream(scope: Scope) -> bool:
+    method = Headers(scope=scope).get("mcp-method")
+    return scope["method"] == "GET" or method == "subscriptions/listen"
+
+
+def _bearer(headers: Headers) -> str | None:
+    given = headers.getlist("authorization")
+    if not given:
+        return None
+    scheme, _space, credential = given[0].partition(" ")
+    if len(given) > 1 or scheme.lower() != "bearer" or not credential.strip():
+        raise Unauthorized(
+            "Authorization: must be sent once, as Bearer and one credential.",
+            next="Send the header Authorization: Bearer with a key or a token of this server.",
+        )
+    return credential.strip()
+
+
+def _user(principal: Principal) -> AuthenticatedUser:
+    """What the SDK compares: a session answers to the identity that opened it alone."""
+    return AuthenticatedUser(AccessToken(token="", client_id=str(principal.identity), scopes=[]))
+
+
+def _too_often(wait_s: float) -> Response:
+    seconds = math.ceil(wait_s)
+    return refusal(
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "RATE_LIMITED",
+        f"This credential calls too often; nothing was run. Wait {seconds} s.",
+        next="Call again after the seconds in Retry-After.",
+        retryable=True,
+        headers={"Retry-After": str(seconds)},
+    )

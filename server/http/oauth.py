@@ -1,0 +1,104 @@
+"""Tokens of an OAuth issuer (RFC 9068 in spirit): signature by its published keys, audience, expiry, tenant, scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jwt
+
+from server.http.keys import Keys
+from server.http.principal import Principal
+from shared.environment import TENANT_PATTERN
+from shared.errors import Forbidden, Unauthorized
+from shared.settings import Settings
+
+LEEWAY_S = 30
+TOKEN_CHARACTERS_MAX = 16_384
+# Never a symmetric one: a published key would verify what anyone signs with it.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+
+
+class OAuthIssuer:
+    def __init__(self, settings: Settings, keys: Keys) -> None:
+        assert settings.oauth_issuer is not None
+        assert settings.oauth_tenant_claim is not None
+        self._issuer = settings.oauth_issuer
+        self._audience = settings.oauth_audience
+        self._tenant_claim = settings.oauth_tenant_claim
+        self._scope = settings.oauth_scope
+        self._write_scope = settings.oauth_write_scope
+        self._keys = keys
+
+    def may_be_issued(self, credential: str) -> bool:
+        return len(credential) <= TOKEN_CHARACTERS_MAX and credential.count(".") == 2
+
+    async def principal(self, credential: str) -> Principal:
+        """Who the token speaks for.
+
+        Raises Unauthorized for a token that proves nothing, Forbidden for one that reaches nothing here, and
+        BackendUnavailable while the issuer's keys cannot be had.
+        """
+        claims = self._verified(credential, await self._keys.of(_key_id(credential)))
+        tenant = claims.get(self._tenant_claim)
+        if not isinstance(tenant, str) or not TENANT_PATTERN.fullmatch(tenant):
+            raise Forbidden(
+                f"Authorization: the claim {self._tenant_claim} of this token names no tenant.",
+                next="Ask the issuer for a token with that claim.",
+            )
+        scopes = _scopes(claims)
+        if self._scope is not None and self._scope not in scopes:
+            raise Forbidden(
+                f"Authorization: this token lacks the scope {self._scope}.", next="Ask the issuer for that scope."
+            )
+        return Principal(
+            identity=f"oauth:{self._issuer} {claims['sub']}",
+            tenant=tenant,
+            read_only=self._write_scope is not None and self._write_scope not in scopes,
+        )
+
+    def _verified(self, credential: str, key: jwt.PyJWK) -> Mapping[str, Any]:
+        try:
+            claims: Mapping[str, Any] = jwt.decode(
+                credential,
+                key,
+                algorithms=list(ALGORITHMS),
+                audience=self._audience,
+                issuer=self._issuer,
+                leeway=LEEWAY_S,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
+        except jwt.ExpiredSignatureError:
+            raise Unauthorized("Authorization: this token has expired.", next="Fetch a new one.") from None
+        except jwt.InvalidAudienceError:
+            raise Unauthorized(
+                "Authorization: this token is for another audience.", next=f"Ask for the audience {self._audience}."
+            ) from None
+        except jwt.PyJWTError as refused:
+            raise _bad(type(refused).__name__) from None
+        return claims
+
+
+def _key_id(credential: str) -> str | None:
+    try:
+        header = jwt.get_unverified_header(credential)
+    except jwt.PyJWTError as refused:
+        raise _bad(type(refused).__name__) from None
+    if header.get("alg") not in ALGORITHMS:
+        raise _bad("InvalidAlgorithmError")
+    key_id = header.get("kid")
+    return key_id if isinstance(key_id, str) else None
+
+
+def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
+    found = claims.get("scope", claims.get("scp", ()))
+    named = found.split() if isinstance(found, str) else found
+    return (
+        frozenset(scope for scope in named if isinstance(scope, str))
+        if isinstance(named, list | tuple)
+        else frozenset()
+    )
+
+
+def _bad(reason: str) -> Unauthorized:
+    return Unauthorized(f"Authorization: this token does not hold ({reason}).", next="Fetch a new one.")

@@ -1,0 +1,129 @@
+"""One HTTP server process, from the bound port to a clean end.
+
+A signal arrives -> no new connections -> listen streams end with their result -> calls in flight finish, within a
+bound -> sessions close, cancelling what is left but writes -> the backend closes -> the process exits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from server import tracing
+from server.application import Application
+from server.backend import Backend
+from server.gateway import Gateway
+from server.http import app
+from server.http.caller import identify
+from server.http.credentials import Credentials
+from server.http.origin import is_loopback
+from shared import logs
+from shared.errors import ConfigurationError
+from shared.settings import Settings
+
+DRAIN_S = 5
+STOP_S = 9.0
+"""Above all bounded steps of a stop: an orchestrator kills after ten seconds."""
+
+_KEEP_ALIVE_S = 75
+_BACKLOG = 2_048
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def run(settings: Settings, *, host: str, port: int, opener: Callable[[], Awaitable[Backend]]) -> None:
+    """Serve until a signal and end the process. Raises ConfigurationError before the port is bound."""
+    gateway = Gateway(opener=opener)
+    application = Application(gateway=gateway, identify=identify)
+    doors = app.doors(settings, gateway)
+    asgi = app.build(settings, bound=host, gateway=gateway, application=application, doors=doors)
+    listener = _bind(host, port)
+    try:
+        asyncio.run(_Server(asgi, listener, application, credentials=doors.credentials, host=host).serve([listener]))
+    except BaseException as bug:
+        logs.failure("crashed", bug)
+        os._exit(1)
+    tracing.flush()
+    # Here: a thread in a call that nothing can interrupt must not hold the process.
+    os._exit(0)
+
+
+class _Server(uvicorn.Server):
+    def __init__(
+        self,
+        asgi: ASGIApp,
+        listener: socket.socket,
+        application: Application,
+        *,
+        credentials: Credentials,
+        host: str,
+    ) -> None:
+        super().__init__(
+            uvicorn.Config(
+                asgi,
+                http="h11",
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=_KEEP_ALIVE_S,
+                timeout_graceful_shutdown=DRAIN_S,
+            )
+        )
+        self._listener = listener
+        self._application = application
+        self._credentials = credentials
+        self._host = host
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        port = self._listener.getsockname()[1]
+        logs.event("http_listening", host=self._host, port=port, path=app.MCP_PATH, auth=self._credentials.mode)
+        if self._credentials.is_open:
+            _tell_open(self._host)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        logs.event("http_stopping")
+        last = threading.Timer(STOP_S, os._exit, (0,))
+        last.daemon = True
+        last.start()
+        # uvicorn waits for open responses, and these would never end by themselves.
+        self._application.subscriptions.close_streams()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Unlike uvicorn's, this never raises the signal again: a stop that was asked for exits with 0."""
+        for number in _SIGNALS:
+            signal.signal(number, self.handle_exit)
+        yield
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family, _kind, _protocol, _name, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+    except OSError as failure:
+        raise ConfigurationError(
+            f"Port {port} of {host} cannot be bound: {failure.strerror or failure}.",
+            next="Choose another with --host and --port, or end the process that has it.",
+        ) from None
+
+
+def _tell_open(host: str) -> None:
+    reach = "this machine only" if is_loopback(host) else "EVERY machine that can reach this address"
+    logs.event(
+        "http_without_key",
+        level="WARNING",
+        message=f"No key is configured: until a token is made, {reach} may read and write every tenant. "
+        "Set MEMHUB_API_KEY, or run `memhub token create`.",
+    )

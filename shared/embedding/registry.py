@@ -1,0 +1,99 @@
+"""The models that the database knows: the first one becomes current, and no setting ever switches it by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import asyncpg
+
+from shared import statements
+from shared.embedding.models import PACKAGED_MODEL
+from shared.errors import ConfigurationError
+from shared.settings import Settings
+
+PACKAGED_DIMENSION = 384
+FLOOR_DEFAULT = 0.25
+
+_SQL = statements.load("embedding")
+_MODELS = _SQL["models"]
+_REGISTER = _SQL["register"]
+_SET_FLOOR = _SQL["set_floor"]
+
+State = Literal["building", "current", "retired"]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredModel:
+    """A row of memhub.embedding_models."""
+
+    id: int
+    name: str
+    dimension: int
+    floor: float
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the settings ask for beside what the database uses; None: the provider `none`, or no model yet."""
+
+    configured: str | None
+    current: RegisteredModel | None
+
+    @property
+    def agrees(self) -> bool:
+        return self.configured == (self.current.name if self.current else None)
+
+
+def configured_name(settings: Settings) -> str | None:
+    """The name that the settings give their model; None with the provider `none`, or where they name none."""
+    match settings.embedding_provider:
+        case "none":
+            return None
+        case "fastembed":
+            return settings.embedding_model or PACKAGED_MODEL
+        case "openai" | "bedrock":
+            return settings.embedding_model
+
+
+async def models(connection: asyncpg.Connection) -> list[RegisteredModel]:
+    """All of them, the oldest first."""
+    return [RegisteredModel(**row) for row in await connection.fetch(_MODELS)]
+
+
+async def standing(connection: asyncpg.Connection, settings: Settings) -> Standing:
+    current = next((model for model in await models(connection) if model.state == "current"), None)
+    return Standing(configured=configured_name(settings), current=current)
+
+
+async def announce(connection: asyncpg.Connection, settings: Settings) -> None:
+    """Registers the settings' model as far as it is known without loading it, so that the first write owes vectors.
+
+    Commits. Of other models than the packaged one only MEMHUB_EMBEDDING_DIM tells the dimension; without it
+    the worker registers them once it has loaded them, and its sweep owes what was written before.
+    """
+    name = configured_name(settings)
+    dimension = PACKAGED_DIMENSION if name == PACKAGED_MODEL else settings.embedding_dim
+    if name is not None and dimension is not None:
+        await connection.execute(_REGISTER, name, dimension, settings.embedding_floor or FLOOR_DEFAULT)
+
+
+async def register(
+    connection: asyncpg.Connection, *, name: str, dimension: int, floor: float | None
+) -> RegisteredModel | None:
+    """The row of a loaded model, made current where the database has none; None where it uses another.
+
+    Commits. A floor that is given replaces the one of the row. Raises ConfigurationError when the row has
+    another dimension.
+    """
+    await connection.execute(_REGISTER, name, dimension, floor or FLOOR_DEFAULT)
+    if floor is not None:
+        await connection.execute(_SET_FLOOR, name, floor)
+    row = next((model for model in await models(connection) if model.name == name), None)
+    if row is not None and row.dimension != dimension:
+        raise ConfigurationError(
+            f"MEMHUB_EMBEDDING_MODEL: {name} gives vectors of {dimension}, the database has it with {row.dimension}.",
+            next="Set MEMHUB_EMBEDDING_DIM as it was, or name the model otherwise and run `memhub reembed`.",
+        )
+    return row

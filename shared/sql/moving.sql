@@ -1,0 +1,237 @@
+-- name: clock
+SELECT clock_timestamp() AS at;
+
+-- name: export_projects
+-- Everything about projects but their memories, a line each. The order of the keys is the order of the file.
+-- $1 tenant text (NULL: all), $2 project uuid (NULL: all)
+SELECT project.id, json_build_object(
+    'kind', 'project', 'id', project.id, 'tenant', project.tenant, 'slug', project.slug,
+    'display_name', project.display_name, 'created_at', project.created_at,
+    'aliases', (
+        SELECT coalesce(json_agg(json_build_object(
+            'kind', alias.kind, 'value', alias.value, 'created_at', alias.created_at)
+            ORDER BY alias.kind, alias.value), '[]')
+        FROM memhub.project_aliases AS alias WHERE alias.project_id = project.id),
+    'events', (
+        SELECT coalesce(json_agg(json_build_object(
+            'event', event.event, 'client', event.client, 'request_id', event.request_id, 'details', event.details,
+            'at', event.created_at) ORDER BY event.id), '[]')
+        FROM memhub.audit_events AS event WHERE event.project_id = project.id AND event.memory_id IS NULL)
+    )::text AS line
+FROM memhub.projects AS project
+WHERE ($1::text IS NULL OR project.tenant = $1) AND ($2::uuid IS NULL OR project.id = $2)
+ORDER BY project.tenant, project.slug;
+
+-- name: export_memories
+-- The memories of a project with all that ever happened to them, a line each. The ids are sorted alone, so that a cursor
+-- holds one line at a time.
+-- $1 project uuid
+SELECT json_build_object(
+    'kind', 'memory', 'id', memory.id, 'project', memory.project_id, 'conversation', memory.conversation,
+    'status', memory.status, 'created_at', memory.created_at, 'retired_at', memory.retired_at,
+    'retired_by', memory.retired_by, 'superseded_by', memory.superseded_by,
+    'revisions', (
+        SELECT json_agg(json_build_object(
+            'revision', revision.revision_no, 'origin', revision.origin, 'content', revision.content,
+            'type', revision.type, 'category', revision.category, 'tags', revision.tags,
+            'importance', revision.importance, 'expires_at', revision.expires_at,
+            'author_client', revision.author_client, 'author_conversation', revision.author_conversation,
+            'author_kind', revision.author_kind, 'source', revision.source, 'reason', revision.reason,
+            'valid_from', revision.valid_from, 'valid_to', revision.valid_to, 'purged_at', revision.purged_at)
+            ORDER BY revision.revision_no)
+        FROM memhub.memory_revisions AS revision
+        WHERE revision.project_id = $1 AND revision.memory_id = memory.id),
+    'attestations', (
+        SELECT coalesce(json_agg(json_build_object(
+            'revision', said.revision_no, 'author_client', said.author_client,
+            'author_conversation', said.author_conversation, 'author_kind', said.author_kind, 'type', said.type,
+            'category', said.category, 'tags', said.tags, 'importance', said.importance,
+            'expires_at', said.expires_at, 'source', said.source, 'created_at', said.created_at)
+            ORDER BY said.id), '[]')
+        FROM memhub.attestations AS said WHERE said.project_id = $1 AND said.memory_id = memory.id),
+    'events', (
+        SELECT coalesce(json_agg(json_build_object(
+            'event', event.event, 'revision', event.revision_no, 'scope_key', event.scope_key, 'client', event.client,
+            'request_id', event.request_id, 'details', event.details, 'at', event.created_at) ORDER BY event.id), '[]')
+        FROM memhub.audit_events AS event WHERE event.project_id = $1 AND event.memory_id = memory.id)
+    )::text AS line
+FROM (SELECT project_id, id, conversation, status, created_at, retired_at, retired_by, superseded_by
+      FROM memhub.memories WHERE project_id = $1::uuid ORDER BY created_at, id OFFSET 0) AS memory;
+
+-- name: count_memories
+-- $1 tenant text (NULL: all), $2 project uuid (NULL: all)
+SELECT count(*)
+FROM memhub.memories AS memory JOIN memhub.projects AS project ON project.id = memory.project_id
+WHERE ($1::text IS NULL OR project.tenant = $1) AND ($2::uuid IS NULL OR project.id = $2);
+
+-- name: add_project
+-- No row when its id, or its name in the tenant, is there already.
+-- $1 project uuid, $2 tenant text, $3 slug text, $4 display name text, $5 created_at timestamptz
+INSERT INTO memhub.projects (id, tenant, slug, display_name, created_at)
+VALUES ($1::uuid, $2::text, $3::text, $4::text, $5::timestamptz)
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- name: standing_project
+-- $1 project uuid, $2 tenant text, $3 slug text
+SELECT id, tenant FROM memhub.projects
+WHERE id = $1::uuid OR (tenant = $2::text AND slug = $3::text)
+ORDER BY id <> $1
+LIMIT 1;
+
+-- name: add_aliases
+-- An alias that leads somewhere already stays as it is.
+-- $1 project uuid, $2 tenant text, $3 kinds text[], $4 values text[], $5 times timestamptz[], pairwise
+INSERT INTO memhub.project_aliases (tenant, kind, value, project_id, created_at)
+SELECT $2::text, alias.kind, alias.value, $1::uuid, alias.created_at
+FROM unnest($3::text[], $4::text[], $5::timestamptz[]) AS alias (kind, value, created_at)
+ORDER BY alias.kind, alias.value
+ON CONFLICT DO NOTHING;
+
+-- name: known
+-- Which of these memories are there already, by their place in the arrays, with what their head says.
+-- $1 projects uuid[], $2 memories uuid[], pairwise
+SELECT asked.place, head.content_hash
+FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (project_id, id, place)
+JOIN memhub.memories AS memory ON memory.project_id = asked.project_id AND memory.id = asked.id
+JOIN memhub.memory_revisions AS head
+    ON head.project_id = memory.project_id AND head.memory_id = memory.id AND head.revision_no = memory.revision_no;
+
+-- name: live_twins
+-- Who says this already, by place in the arrays.
+-- $1 projects uuid[], $2 scope keys text[], $3 content hashes bytea[], pairwise
+SELECT asked.place, live.memory_id, live.revision_no
+FROM unnest($1::uuid[], $2::text[], $3::bytea[]) WITH ORDINALITY AS asked (project_id, scope_key, content_hash, place)
+JOIN memhub.live_memories AS live
+    ON live.project_id = asked.project_id AND live.scope_key = asked.scope_key
+    AND live.content_hash = asked.content_hash;
+
+-- name: make_way
+-- What has expired and was not reaped yet gives way; it stays ACTIVE and can be revived by a revise.
+-- $1 projects uuid[], $2 scope keys text[], $3 content hashes bytea[], pairwise
+DELETE FROM memhub.live_memories AS live
+USING unnest($1::uuid[], $2::text[], $3::bytea[]) AS asked (project_id, scope_key, content_hash)
+WHERE live.project_id = asked.project_id AND live.scope_key = asked.scope_key
+    AND live.content_hash = asked.content_hash AND live.expires_at <= clock_timestamp();
+
+-- name: lock_twins
+-- By ascending id, like every writer. $1 projects uuid[], $2 memories uuid[], pairwise
+SELECT memory.id
+FROM memhub.memories AS memory
+JOIN unnest($1::uuid[], $2::uuid[]) AS asked (project_id, id)
+    ON memory.project_id = asked.project_id AND memory.id = asked.id
+WHERE memory.status = 'ACTIVE'
+ORDER BY memory.id
+FOR UPDATE OF memory;
+
+-- name: add_memories
+-- $1 projects uuid[], $2 ids uuid[], $3 conversations text[], $4 statuses text[], $5 revisions int[],
+-- $6 created_at timestamptz[], $7 retired_at timestamptz[], $8 retired_by text[], $9 superseded_by uuid[]
+INSERT INTO memhub.memories (
+    project_id, id, conversation, status, revision_no, created_at, retired_at, retired_by, superseded_by)
+SELECT project_id, id, conversation, status, revision_no, created_at, retired_at, retired_by, superseded_by
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::timestamptz[],
+            $8::text[], $9::uuid[])
+    AS life (project_id, id, conversation, status, revision_no, created_at, retired_at, retired_by, superseded_by)
+ORDER BY id;
+
+-- name: add_revisions
+-- Lexemes come joined by blanks and tags by the unit separator: neither can hold it, and unnest takes no ragged arrays.
+-- $1 projects uuid[], $2 memories uuid[], $3 revisions int[], $4 origins text[], $5 contents text[],
+-- $6 content hashes bytea[], $7 plain texts text[], $8 lexemes text[], $9 types text[], $10 categories text[],
+-- $11 tags text[], $12 importances int2[], $13 expires_at timestamptz[], $14 clients text[], $15 conversations text[],
+-- $16 author kinds text[], $17 sources text[], $18 reasons text[], $19 valid_from timestamptz[],
+-- $20 valid_to timestamptz[], $21 purged_at timestamptz[], pairwise
+INSERT INTO memhub.memory_revisions (
+    project_id, memory_id, revision_no, origin, content, content_hash, document, type, category, tags, importance,
+    expires_at, author_client, author_conversation, author_kind, source, reason, valid_from, valid_to, purged_at)
+SELECT project_id, memory_id, revision_no, origin, content, content_hash,
+       CASE WHEN content IS NOT NULL THEN to_tsvector('pg_catalog.english', plain)
+           || array_to_tsvector(string_to_array(lexemes, ' ') || ('!' || replace(project_id::text, '-', '')))
+           || memhub.label_words(category, string_to_array(tags, E'\x1f')) END,
+       type, category, string_to_array(tags, E'\x1f'), importance, expires_at, author_client, author_conversation,
+       author_kind, source, reason, valid_from, valid_to, purged_at
+FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::text[], $6::bytea[], $7::text[], $8::text[], $9::text[],
+            $10::text[], $11::text[], $12::int2[], $13::timestamptz[], $14::text[], $15::text[], $16::text[],
+            $17::text[], $18::text[], $19::timestamptz[], $20::timestamptz[], $21::timestamptz[])
+    AS said (project_id, memory_id, revision_no, origin, content, content_hash, plain, lexemes, type, category, tags,
+             importance, expires_at, author_client, author_conversation, author_kind, source, reason, valid_from,
+             valid_to, purged_at);
+
+-- name: add_live
+-- The search projection of what was just written: ACTIVE, with content, not expired. And the vectors that it owes.
+-- $1 projects uuid[], $2 memories uuid[], pairwise
+WITH live AS (
+    INSERT INTO memhub.live_memories (
+        project_id, memory_id, revision_no, scope_key, content_hash, document, type, tags, importance, expires_at,
+        author_client, author_kind, created_at, updated_at)
+    SELECT memory.project_id, memory.id, head.revision_no, coalesce(memory.conversation, ''), head.content_hash,
+           head.document, head.type, head.tags, head.importance, head.expires_at, head.author_client, head.author_kind,
+           memory.created_at, head.valid_from
+    FROM unnest($1::uuid[], $2::uuid[]) AS born (project_id, id)
+    JOIN memhub.memories AS memory ON memory.project_id = born.project_id AND memory.id = born.id
+    JOIN memhub.memory_revisions AS head
+        ON head.project_id = memory.project_id AND head.memory_id = memory.id
+        AND head.revision_no = memory.revision_no
+    WHERE memory.status = 'ACTIVE' AND head.content IS NOT NULL
+        AND (head.expires_at IS NULL OR head.expires_at > clock_timestamp())
+    ORDER BY memory.id
+    RETURNING project_id, memory_id, revision_no
+), owed AS (
+    INSERT INTO memhub.embedding_work (project_id, memory_id, revision_no, model_id)
+    SELECT live.project_id, live.memory_id, live.revision_no, model.id
+    FROM live CROSS JOIN memhub.embedding_models AS model WHERE model.state IN ('current', 'building')
+    RETURNING project_id, memory_id, revision_no
+)
+SELECT DISTINCT project_id, memory_id, revision_no FROM owed ORDER BY project_id, memory_id;
+
+-- name: add_attestations
+-- $1 projects uuid[], $2 memories uuid[], $3 revisions int[], $4 clients text[], $5 conversations text[],
+-- $6 author kinds text[], $7 types text[], $8 categories text[], $9 tags text[], $10 importances int2[],
+-- $11 expires_at timestamptz[], $12 sources text[], $13 created_at timestamptz[], pairwise
+INSERT INTO memhub.attestations (
+    project_id, memory_id, revision_no, author_client, author_conversation, author_kind, type, category, tags,
+    importance, expires_at, source, created_at)
+SELECT project_id, memory_id, revision_no, author_client, author_conversation, author_kind, type, category,
+       string_to_array(tags, E'\x1f'), importance, expires_at, source, created_at
+FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+            $10::int2[], $11::timestamptz[], $12::text[], $13::timestamptz[]) WITH ORDINALITY
+    AS said (project_id, memory_id, revision_no, author_client, author_conversation, author_kind, type, category, tags,
+             importance, expires_at, source, created_at, place)
+ORDER BY place;
+
+-- name: attested
+-- Who of these said so before: an import that is run again attests nothing twice.
+-- $1 projects uuid[], $2 memories uuid[], $3 clients text[], $4 sources text[], pairwise
+SELECT asked.place
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) WITH ORDINALITY
+    AS asked (project_id, memory_id, author_client, source, place)
+WHERE EXISTS (
+    SELECT FROM memhub.attestations AS said
+    WHERE said.project_id = asked.project_id AND said.memory_id = asked.memory_id
+        AND said.author_kind = 'import' AND said.author_client = asked.author_client
+        AND said.source IS NOT DISTINCT FROM asked.source);
+
+-- name: add_events
+-- $1 projects uuid[], $2 memories uuid[], $3 revisions int[], $4 scope keys text[], $5 events text[], $6 clients text[],
+-- $7 request ids text[], $8 details text[], $9 created_at timestamptz[], pairwise
+INSERT INTO memhub.audit_events (
+    tenant, project_id, memory_id, revision_no, scope_key, event, client, request_id, details, created_at)
+SELECT project.tenant, told.project_id, told.memory_id, told.revision_no, told.scope_key, told.event, told.client,
+       told.request_id, told.details::jsonb, told.created_at
+FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+            $9::timestamptz[]) WITH ORDINALITY
+    AS told (project_id, memory_id, revision_no, scope_key, event, client, request_id, details, created_at, place)
+JOIN memhub.projects AS project ON project.id = told.project_id
+ORDER BY told.place;
+
+-- name: count_again
+-- Words are counted again when something new was written: what is imported may be old and is new all the same.
+-- $1 projects uuid[]
+UPDATE memhub.counted_projects SET counted_at = '-infinity' WHERE project_id = ANY ($1::uuid[]);
+
+-- name: defer
+-- $1 jobs jsonb
+SELECT public.procrastinate_defer_jobs_v1(ARRAY(
+    SELECT jsonb_populate_record(NULL::public.procrastinate_job_to_defer_v1, job)
+    FROM jsonb_array_elements($1::text::jsonb) AS job)) AS jobs;

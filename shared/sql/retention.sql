@@ -1,0 +1,98 @@
+-- name: lock_expired
+-- Memories first, by ascending id; one that a writer holds is left for the next run, which also keeps two reapers
+-- apart. $1 rows int
+SELECT memory.project_id, memory.id
+FROM memhub.memories AS memory
+JOIN (SELECT project_id, memory_id FROM memhub.live_memories
+      WHERE expires_at <= clock_timestamp() ORDER BY expires_at, memory_id LIMIT $1::int) AS expired
+    ON expired.project_id = memory.project_id AND expired.memory_id = memory.id
+ORDER BY memory.project_id, memory.id
+FOR UPDATE OF memory SKIP LOCKED;
+
+-- name: reap
+-- Takes locked, expired memories out of the search tables; they stay ACTIVE and can be revived by a revise.
+-- $1 projects uuid[], $2 memories uuid[], pairwise
+WITH gone AS (
+    DELETE FROM memhub.live_memories AS live
+    USING unnest($1::uuid[], $2::uuid[]) AS locked (project_id, memory_id)
+    WHERE live.project_id = locked.project_id AND live.memory_id = locked.memory_id
+        AND live.expires_at <= clock_timestamp()
+    RETURNING live.project_id, live.memory_id, live.revision_no, live.scope_key, live.expires_at
+), audited AS (
+    INSERT INTO memhub.audit_events (
+        tenant, project_id, memory_id, revision_no, scope_key, event, client, details, created_at)
+    SELECT project.tenant, gone.project_id, gone.memory_id, gone.revision_no, gone.scope_key, 'expired', 'memhub',
+           jsonb_build_object('expires_at', gone.expires_at), clock_timestamp()
+    FROM gone JOIN memhub.projects AS project ON project.id = gone.project_id
+    ORDER BY gone.project_id, gone.memory_id
+)
+SELECT count(*) FROM gone;
+
+-- name: collect_idempotency_keys
+-- $1 days float8, $2 rows int
+WITH gone AS (
+    DELETE FROM memhub.idempotency_keys
+    WHERE (project_id, key) IN (
+        SELECT project_id, key FROM memhub.idempotency_keys
+        WHERE created_at < clock_timestamp() - make_interval(secs => 86400 * $1::float8)
+        ORDER BY created_at, project_id, key
+        LIMIT $2::int
+        FOR UPDATE SKIP LOCKED)
+    RETURNING key
+)
+SELECT count(*) FROM gone;
+
+-- name: collect_jobs
+-- Ids are handed out in the order of time: the oldest finished jobs that are old enough, and their events with them.
+-- $1 queues text[], $2 statuses text[], $3 days float8, $4 rows int
+WITH gone AS (
+    DELETE FROM public.procrastinate_jobs
+    WHERE id IN (
+        SELECT job.id
+        FROM (SELECT id FROM public.procrastinate_jobs
+              WHERE queue_name = ANY ($1::text[]) AND status::text = ANY ($2::text[])
+              ORDER BY id LIMIT $4::int) AS oldest
+        JOIN public.procrastinate_jobs AS job ON job.id = oldest.id
+        WHERE status::text = ANY ($2) AND NOT EXISTS (
+            SELECT FROM public.procrastinate_events AS event
+            WHERE event.job_id = job.id
+                AND event.at >= clock_timestamp() - make_interval(secs => 86400 * $3::float8))
+        ORDER BY job.id
+        FOR UPDATE OF job SKIP LOCKED)
+    RETURNING id
+)
+SELECT count(*) FROM gone;
+
+-- name: collect_embedding_work
+-- Work that nobody will ever do: for a model that was retired, for a revision that was purged.
+-- $1 rows int
+WITH gone AS (
+    DELETE FROM memhub.embedding_work
+    WHERE (project_id, memory_id, revision_no, model_id) IN (
+        SELECT work.project_id, work.memory_id, work.revision_no, work.model_id
+        FROM memhub.embedding_work AS work
+        JOIN memhub.embedding_models AS model ON model.id = work.model_id
+        JOIN memhub.memory_revisions AS revision USING (project_id, memory_id, revision_no)
+        WHERE model.state = 'retired' OR revision.purged_at IS NOT NULL
+        ORDER BY work.project_id, work.memory_id, work.revision_no, work.model_id
+        LIMIT $1::int
+        FOR UPDATE OF work SKIP LOCKED)
+    RETURNING model_id
+)
+SELECT count(*) FROM gone;
+
+-- name: collect_runs
+-- $1 days float8, $2 runs kept of each actor int, $3 rows int
+WITH gone AS (
+    DELETE FROM memhub.fleet_runs
+    WHERE id IN (
+        SELECT run.id
+        FROM memhub.fleet_runs AS run
+        WHERE run.finished_at < clock_timestamp() - make_interval(secs => 86400 * $1::float8)
+            OR run.id < (SELECT newer.id FROM memhub.fleet_runs AS newer WHERE newer.actor = run.actor
+                         ORDER BY newer.id DESC OFFSET $2::int - 1 LIMIT 1)
+        ORDER BY run.id
+        LIMIT $3::int)
+    RETURNING id
+)
+SELECT count(*) FROM gone;

@@ -1,0 +1,96 @@
+"""Real server processes on ports of their own, every wait bounded."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tests.server.processes import PRODUCT, environment
+
+WAIT_S = 30.0
+
+
+class Process:
+    """One server; `events` is every line of its log that was looked at."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.events: list[dict[str, Any]] = []
+        self.port = 0
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._drain, daemon=True)
+        self._reader.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+        """The first event of that name and those fields, waiting for it."""
+        wanted = {"event": name, **fields}
+        for seen in self.events:
+            if wanted.items() <= seen.items():
+                return seen
+        while (line := self._lines.get(timeout=WAIT_S)) is not None:
+            event: dict[str, Any] = json.loads(line)
+            self.events.append(event)
+            if wanted.items() <= event.items():
+                return event
+        raise AssertionError(f"the server ended without {wanted}: {self.events}")
+
+    def log(self) -> str:
+        """All that an ended server wrote."""
+        self._reader.join(WAIT_S)
+        lines = [json.dumps(event) for event in self.events]
+        while (line := self._lines.get(timeout=WAIT_S)) is not None:
+            lines.append(line)
+        return "\n".join(lines)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(WAIT_S)
+        self._reader.join(WAIT_S)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+
+    def _drain(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self._lines.put(line)
+        self._lines.put(None)
+
+
+@contextmanager
+def serving(folder: Any, *arguments: str, **settings: str) -> Iterator[Process]:
+    """A server that listens."""
+    with started(folder, ("--http", "--port", "0", *arguments), **settings) as process:
+        process.port = process.event("http_listening")["port"]
+        yield process
+
+
+@contextmanager
+def started(folder: Any, arguments: Sequence[str], **settings: str) -> Iterator[Process]:
+    environ = environment(folder, **settings)
+    del environ["MEMHUB_PROJECT"]
+    process = Process(
+        subprocess.Popen(
+            [sys.executable, *PRODUCT, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environ,
+            cwd=folder,
+        )
+    )
+    try:
+        yield process
+    finally:
+        process.close()

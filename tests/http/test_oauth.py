@@ -1,0 +1,137 @@
+"""Tokens of an OAuth issuer, checked by what it publishes."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.http.callers import Era, client, raw_client
+from tests.http.issuer import AUDIENCE, Issuer, issuing
+from tests.http.processes import Process, serving
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[Issuer]:
+    with issuing() as issuer:
+        yield issuer
+
+
+@pytest.fixture(scope="module")
+def trusting(tmp_path_factory: pytest.TempPathFactory, module_database_url: str, issuer: Issuer) -> Iterator[Process]:
+    with serving(
+        tmp_path_factory.mktemp("trusting"),
+        MEMHUB_DATABASE_URL=module_database_url,
+        MEMHUB_OAUTH_ISSUER=issuer.url,
+        MEMHUB_OAUTH_AUDIENCE=AUDIENCE,
+        MEMHUB_OAUTH_TENANT_CLAIM="https://example.com/tenant",
+        MEMHUB_OAUTH_SCOPE="memory",
+        MEMHUB_OAUTH_WRITE_SCOPE="memory:write",
+    ) as process:
+        yield process
+
+
+def token(issuer: Issuer, tenant: Any = "acme", scope: Any = "memory memory:write", **wishes: Any) -> str:
+    return issuer.token(**{"https://example.com/tenant": tenant, "scope": scope, **wishes})
+
+
+async def test_a_token_of_the_issuer_opens_the_tenant_of_its_claim(trusting: Process, issuer: Issuer, era: Era) -> None:
+    async with client(trusting.url, era, key=token(issuer, tenant=f"claimed-{era}")) as raw:
+        assert (await raw.use("memory_remember", content="Said."))["outcome"] == "created"
+        assert (await raw.refused("memory_search", headers=[("X-Memory-Tenant", "other")]))["code"] == "FORBIDDEN"
+    async with client(trusting.url, era, key=token(issuer, tenant=f"claimed-{era}", sub="another")) as raw:
+        assert len((await raw.use("memory_search"))["results"]) == 1
+    assert trusting.event("http_listening")["auth"] == "oauth and tokens"
+
+
+async def test_without_the_write_scope_a_token_only_reads(trusting: Process, issuer: Issuer, era: Era) -> None:
+    async with client(trusting.url, era, key=token(issuer, scope=["memory"])) as raw:
+        assert "results" in await raw.use("memory_search", query="anything")
+        assert (await raw.refused("memory_remember", content="Written."))["code"] == "FORBIDDEN"
+
+
+async def test_a_renewed_token_keeps_its_session_and_another_subject_has_none(
+    trusting: Process, issuer: Issuer
+) -> None:
+    async with client(trusting.url, "2025-11-25", key=token(issuer)) as raw:
+        raw.headers = [("Authorization", f"Bearer {token(issuer, exp=time.time() + 900)}")]
+        assert (await raw.request("tools/list", {})).status_code == 200
+        raw.headers = [("Authorization", f"Bearer {token(issuer, sub='another')}")]
+        assert (await raw.request("tools/list", {})).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("wishes", "status"),
+    [
+        ({"exp": 1}, 401),
+        ({"exp": None}, 401),
+        ({"sub": None}, 401),
+        ({"aud": "https://elsewhere.example.com"}, 401),
+        ({"aud": None}, 401),
+        ({"iss": "https://elsewhere.example.com"}, 401),
+        ({"nbf": 4_000_000_000}, 401),
+        ({"key": ec.generate_private_key(ec.SECP256R1())}, 401),
+        ({"headers": {"kid": "never-published"}}, 401),
+        ({"tenant": None}, 403),
+        ({"tenant": ["acme"]}, 403),
+        ({"tenant": "../acme"}, 403),
+        ({"tenant": "t" * 129}, 403),
+        ({"scope": None}, 403),
+        ({"scope": "memory-like"}, 403),
+    ],
+)
+async def test_a_token_that_does_not_hold_opens_nothing(
+    trusting: Process, issuer: Issuer, wishes: dict[str, Any], status: int
+) -> None:
+    credential = token(issuer, **wishes)
+    async with raw_client(trusting.url, "2026-07-28", headers=[("Authorization", f"Bearer {credential}")]) as raw:
+        refused = await raw.open()
+    assert refused.status_code == status, refused.text
+    challenge = refused.headers["www-authenticate"]
+    assert 'resource_metadata="https://memory.example.com/.well-known/oauth-protected-resource/mcp"' in challenge
+    assert ("insufficient_scope" in challenge) is (status == 403)
+    assert credential not in refused.text
+
+
+async def test_neither_an_unsigned_token_nor_one_signed_with_the_public_key_holds(
+    trusting: Process, issuer: Issuer
+) -> None:
+    claims = {"iss": issuer.url, "aud": AUDIENCE, "sub": "x", "exp": time.time() + 60, "scope": "memory"}
+    public = next(iter(issuer.keys.values())).public_key()
+    pem = public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    for algorithm in ("none", "HS256"):
+        header = {"alg": algorithm, "kid": "first"}
+        signing = ".".join(_encoded(json.dumps(part).encode()) for part in (header, claims))
+        forged = f"{signing}.{_encoded(pem[:32]) if algorithm == 'HS256' else ''}"
+        async with raw_client(trusting.url, "2026-07-28", headers=[("Authorization", f"Bearer {forged}")]) as raw:
+            assert (await raw.open()).status_code == 401
+
+
+async def test_the_metadata_of_the_resource_names_the_issuer_to_anyone(trusting: Process, issuer: Issuer) -> None:
+    async with httpx2.AsyncClient(base_url=trusting.url) as http:
+        for path in ("", "/mcp"):
+            described = (await http.get(f"/.well-known/oauth-protected-resource{path}")).json()
+            assert described["resource"] == AUDIENCE
+            assert described["authorization_servers"] == [issuer.url]
+            assert described["scopes_supported"] == ["memory", "memory:write"]
+
+
+async def test_an_invented_key_id_asks_the_issuer_once(trusting: Process, issuer: Issuer) -> None:
+    async with client(trusting.url, "2026-07-28", key=token(issuer)):
+        before = issuer.fetches
+    for _ in range(5):
+        forged = token(issuer, headers={"kid": "invented"})
+        async with raw_client(trusting.url, "2026-07-28", headers=[("Authorization", f"Bearer {forged}")]) as raw:
+            assert (await raw.open()).status_code == 401
+    assert issuer.fetches - before <= 1
+
+
+def _encoded(part: bytes) -> str:
+    return base64.urlsafe_b64encode(part).rstrip(b"=").decode()

@@ -1,0 +1,164 @@
+"""The process of an HTTP server: how it starts, what its probes say, how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import time
+from pathlib import Path
+
+import httpx2
+import psycopg
+import pytest
+
+from tests.http.callers import Era, client, raw_client
+from tests.http.processes import WAIT_S, Process, serving, started
+
+UNREACHABLE = "postgresql://nobody@127.0.0.1:1/none"
+
+
+async def test_a_memory_written_by_one_client_is_found_by_the_next(server: Process, era: Era) -> None:
+    tenant = f"shared-{era}"
+    async with client(server.url, era, tenant=tenant) as first:
+        stored = await first.use("memory_remember", content="Pagination uses cursors.", type="DECISION")
+    async with client(server.url, "2026-07-28", tenant=tenant) as second:
+        found = await second.use("memory_search", query="pagination")
+    assert [hit["memory_id"] for hit in found["results"]] == [stored["memory"]["memory_id"]]
+    assert found["results"][0]["author_client"] == "raw-client"
+
+
+async def test_handshake_and_listings_need_no_tenant_and_no_database(tmp_path: Path, era: Era) -> None:
+    with serving(tmp_path, MEMHUB_DATABASE_URL=UNREACHABLE) as process:
+        async with client(process.url, era) as raw:
+            for method in ("tools/list", "resources/list", "resources/templates/list"):
+                assert "result" in (await raw.request(method, {})).json()
+            refused = await raw.refused("memory_search", headers=[("X-Memory-Tenant", "t")])
+    assert (refused["code"], refused["retryable"]) == ("BACKEND_UNAVAILABLE", True)
+
+
+async def test_probes_tell_a_process_that_lives_from_one_that_can_serve(tmp_path: Path, database_url: str) -> None:
+    with serving(tmp_path, MEMHUB_DATABASE_URL=UNREACHABLE) as process:
+        async with httpx2.AsyncClient(base_url=process.url) as http:
+            for path in ("/livez", "/health"):
+                answer = await http.get(path)
+                assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+            unready = await http.get("/readyz", timeout=10)
+    assert (unready.status_code, unready.json()["code"]) == (503, "BACKEND_UNAVAILABLE")
+    operator = psycopg.connect(database_url, autocommit=True)
+    with operator, serving(tmp_path, MEMHUB_DATABASE_URL=database_url) as process:
+        async with httpx2.AsyncClient(base_url=process.url) as http:
+            ready = await http.get("/readyz")
+            assert (ready.status_code, ready.json()["fleet"]) == (200, "absent")
+            operator.execute("INSERT INTO procrastinate_workers DEFAULT VALUES")
+            assert (await http.get("/readyz")).json()["fleet"] == "alive"
+            operator.execute("INSERT INTO memhub.schema_migrations VALUES (9999, 'later', repeat('0', 64), now())")
+            moved = await http.get("/readyz")
+    assert (moved.status_code, moved.json()["code"]) == (503, "SCHEMA_MISMATCH")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+async def test_a_signal_ends_the_process_in_time_and_with_success_under_open_streams(
+    tmp_path: Path, database_url: str, number: signal.Signals
+) -> None:
+    with serving(tmp_path, MEMHUB_DATABASE_URL=database_url) as process:
+        async with client(process.url, "2025-11-25", tenant="t") as raw:
+            async with raw.http.stream("GET", "/mcp", headers=raw.all_headers()) as opened:
+                assert opened.status_code == 200
+                begun = time.monotonic()
+                process.process.send_signal(number)
+                with pytest.raises(httpx2.RemoteProtocolError):
+                    await opened.aread()
+            status = await asyncio.to_thread(process.process.wait, WAIT_S)
+    assert status == 0
+    assert time.monotonic() - begun < 10
+
+
+async def test_a_write_in_flight_at_the_end_is_answered(tmp_path: Path, database_url: str, era: Era) -> None:
+    with serving(tmp_path, MEMHUB_DATABASE_URL=database_url) as process, psycopg.connect(database_url) as holder:
+        async with client(process.url, era, tenant="t") as raw:
+            await raw.use("memory_remember", content="First.")
+            holder.execute("LOCK TABLE memhub.memory_revisions IN EXCLUSIVE MODE")
+            write = asyncio.create_task(raw.use("memory_remember", content="Second."))
+            await _write_waits(holder)
+            process.process.terminate()
+            await asyncio.to_thread(process.event, "http_stopping")
+            holder.rollback()
+            assert (await write)["outcome"] == "created"
+        assert await asyncio.to_thread(process.process.wait, WAIT_S) == 0
+
+
+async def test_a_stalled_client_neither_holds_up_the_others_nor_the_end(
+    tmp_path: Path, database_url: str, era: Era
+) -> None:
+    with (
+        serving(tmp_path, MEMHUB_DATABASE_URL=database_url) as process,
+        socket.create_connection(("127.0.0.1", process.port)) as stalled,
+    ):
+        stalled.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{")
+        async with client(process.url, era, tenant="t") as raw:
+            assert (await raw.use("memory_search", query="anything"))["results"] == []
+        process.process.terminate()
+        assert await asyncio.to_thread(process.process.wait, 10) == 0
+
+
+async def test_a_body_beyond_the_bound_is_refused_unread(server: Process, era: Era) -> None:
+    async with raw_client(server.url, era) as raw:
+        answer = await raw.http.post("/mcp", content=b"x" * 1_048_577, headers=raw.all_headers())
+    assert answer.status_code == 413
+
+
+def test_without_a_key_every_start_says_who_may_call(tmp_path: Path, database_url: str) -> None:
+    with serving(tmp_path, MEMHUB_DATABASE_URL=database_url) as process:
+        assert process.event("http_listening")["host"] == "127.0.0.1"
+        assert "this machine only" in process.event("http_without_key")["message"]
+    with serving(tmp_path, "--host", "0.0.0.0", MEMHUB_DATABASE_URL=database_url) as process:
+        assert "EVERY machine" in process.event("http_without_key")["message"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("MEMHUB_ALLOWED_ORIGINS", "no-scheme.invalid"),
+        ("MEMHUB_ALLOWED_HOSTS", "https://memory.example.com"),
+        ("MEMHUB_API_KEY", "two words"),
+        ("MEMHUB_OAUTH_ISSUER", "http://issuer.example.com"),
+        ("MEMHUB_OAUTH_AUDIENCE", "without-issuer"),
+        ("MEMHUB_RATE_LIMIT_PER_S", "-17"),
+        ("MEMHUB_DATABASE_URL", "mysql://elsewhere"),
+    ],
+)
+def test_bad_settings_are_named_before_the_port_is_bound(tmp_path: Path, setting: str, value: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = str(taken.getsockname()[1])
+        with started(tmp_path, ("--http", "--port", port), **{setting: value}) as process:
+            assert process.process.wait(WAIT_S) == 1
+            process.events.clear()
+            message = "".join(iter(lambda: process._lines.get(timeout=WAIT_S) or "", ""))
+    assert setting in message
+    assert value not in message
+    assert "cannot be bound" not in message
+
+
+def test_a_taken_port_is_told_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with started(tmp_path, ("--http", "--port", str(port)), MEMHUB_DATABASE_URL=UNREACHABLE) as process:
+            assert process.process.wait(WAIT_S) == 1
+            message = process.log()
+    assert message.startswith(f"memhub-server: Port {port} of 127.0.0.1 cannot be bound")
+
+
+@pytest.mark.parametrize("arguments", [("--port", "3000"), ("--host", "::1"), ("--http", "--port", "65536")])
+def test_bad_usage_exits_with_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    with started(tmp_path, arguments) as process:
+        assert process.process.wait(WAIT_S) == 2
+
+
+async def _write_waits(holder: psycopg.Connection) -> None:
+    deadline = time.monotonic() + WAIT_S
+    waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'memhub.memory_revisions'::regclass"
+    while not holder.execute(waiting).fetchall():
+        assert time.monotonic() < deadline, "the write never came to wait for the lock"
+        await asyncio.sleep(0.01)

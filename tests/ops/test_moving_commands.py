@@ -1,0 +1,182 @@
+"""`memhub export` and `memhub import` as people run them: what fails, what is interrupted, what is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+from urllib.parse import quote
+
+import asyncpg
+import psycopg
+import pytest
+
+from ops import moving_commands
+from ops.moving.detection import Format
+from shared import checker
+from shared.settings import Settings
+from tests.memories.clients import TENANT, Client
+from tests.ops import memhub
+from tests.ops.test_forms import lines
+from tests.ops.test_round_trip import bring, names_in
+
+MANY = 6_000
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """A file whose import takes some batches."""
+    path = tmp_path / "many.jsonl"
+    path.write_text(lines([{"id": str(n), "content": f"Host h{n} serves shard {n % 97}."} for n in range(MANY)]))
+    return path
+
+
+async def until(connection: asyncpg.Connection, sql: str) -> None:
+    async with asyncio.timeout(memhub.TIMEOUT_S):
+        while not await connection.fetchval(sql):
+            pass
+
+
+async def test_an_import_that_was_killed_goes_on_without_a_double(
+    connection: asyncpg.Connection, database_url: str, many: Path
+) -> None:
+    # Fails when ids are random (`memory_id` of entries) or a batch is more than one transaction.
+    process = memhub.start("import", str(many), "--project", "many", MEMHUB_DATABASE_URL=database_url)
+    await until(connection, "SELECT count(*) > 0 FROM memhub.memories")
+    process.kill()
+    process.communicate()
+    before = await connection.fetchval("SELECT count(*) FROM memhub.memories")
+
+    again = memhub.run("import", str(many), "--project", "many", MEMHUB_DATABASE_URL=database_url)
+
+    assert again.returncode == 0, again.stderr
+    assert 0 < before < MANY
+    assert f"{MANY - before:,} imported, {before:,} there already" in again.stdout
+    for table in ("memories", "memory_revisions", "live_memories", "attestations"):
+        assert await connection.fetchval(f"SELECT count(*) FROM memhub.{table}") == MANY
+    assert await connection.fetchval("SELECT count(*) FROM memhub.audit_events WHERE event = 'imported'") == MANY
+    assert await checker.check(connection) == []
+
+
+async def test_an_import_that_is_interrupted_says_how_it_goes_on(
+    connection: asyncpg.Connection, database_url: str, many: Path
+) -> None:
+    process = memhub.start("import", str(many), "--project", "many", MEMHUB_DATABASE_URL=database_url)
+    await until(connection, "SELECT count(*) > 0 FROM memhub.memories")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=memhub.TIMEOUT_S)
+
+    assert (process.returncode, out) == (130, "")
+    assert err == "memhub: interrupted. Run the same command again: what is in already is skipped.\n"
+
+
+async def test_what_a_client_says_at_the_same_moment_is_attested(
+    settings: Settings, speaker: Client, connection: asyncpg.Connection, tmp_path: Path
+) -> None:
+    # Fails without races.run in `_write` of the writer: the client's row was not there when the batch was planned.
+    one = tmp_path / "one.jsonl"
+    one.write_text(lines([{"id": "7", "content": "Host h7 serves shard 7."}]))
+    async with speaker.connection.transaction():
+        said = await speaker.saved("Host h7 serves shard 7.")
+        importing = asyncio.create_task(bring(settings, one, project="moving"))
+        await until(connection, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'transactionid'")
+
+    assert await importing == 0
+    kinds = await connection.fetch("SELECT status FROM memhub.memories WHERE superseded_by = $1", said)
+    assert kinds == [("SUPERSEDED",)]
+    assert await checker.check(connection) == []
+
+
+async def test_an_export_goes_to_standard_output_and_an_import_comes_from_standard_input(
+    speaker: Client, database_url: str, other_url: str, tmp_path: Path
+) -> None:
+    await speaker.saved("Through a pipe.")
+    exported = memhub.run("export", MEMHUB_DATABASE_URL=database_url)
+
+    assert [json.loads(line)["kind"] for line in exported.stdout.splitlines()][-1] == "end"
+    assert exported.stderr == "Exported 1 memories.\n"
+    imported = memhub.run("import", "-", stdin=exported.stdout, MEMHUB_DATABASE_URL=other_url)
+    assert imported.stdout == "Import (memhub): 1 imported, 1 projects made.\n", imported.stderr
+
+
+async def test_a_full_disk_is_told_and_leaves_nothing(speaker: Client, database_url: str, small_disk: Path) -> None:
+    # Fails when `passing` leaves its file, or `naming` does not look at ENOSPC.
+    for number in range(40):
+        await speaker.saved(f"Number {number}: " + "much " * 500)
+
+    ran = memhub.run("export", "-o", str(small_disk / "export.jsonl"), MEMHUB_DATABASE_URL=database_url)
+
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith(f"memhub: {small_disk / 'export.jsonl'}: the disk is full")
+    assert names_in(small_disk) == []
+
+
+async def test_an_existing_file_survives_an_export_that_fails(
+    speaker: Client, database_url: str, small_disk: Path
+) -> None:
+    (small_disk / "export.jsonl").write_text("the one of yesterday")
+    for number in range(40):
+        await speaker.saved(f"Number {number}: " + "much " * 500)
+    memhub.run("export", "-o", str(small_disk / "export.jsonl"), MEMHUB_DATABASE_URL=database_url)
+
+    assert (small_disk / "export.jsonl").read_text() == "the one of yesterday"
+
+
+@pytest.mark.parametrize("command", ["export", "import"])
+def test_every_command_has_its_help(command: str) -> None:
+    ran = memhub.run(command, "--help")
+
+    assert ran.returncode == 0
+    assert "--project" in ran.stdout
+
+
+@pytest.mark.parametrize("command", [("import",), ("import", "x", "--format", "xml"), ("export", "--colour")])
+def test_bad_arguments_are_a_usage_error(command: tuple[str, ...]) -> None:
+    assert memhub.run(*command).returncode == 2
+
+
+@pytest.mark.parametrize("command", [("export",), ("import", "FILE", "--project", "x")])
+def test_no_database_is_one_line(command: tuple[str, ...], many: Path, tmp_path: Path) -> None:
+    arguments = [str(many) if argument == "FILE" else argument for argument in command]
+    url = f"postgresql://nobody@{quote(str(tmp_path), safe='')}/none"
+    ran = memhub.run(*arguments, MEMHUB_DATABASE_URL=url)
+
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("memhub: The database cannot be reached: ")
+    assert ran.stderr.count("\n") == 1
+
+
+def test_no_embedded_database_is_not_made_for_an_export(tmp_path: Path) -> None:
+    ran = memhub.run("export", MEMHUB_DATA_DIR=str(tmp_path / "none"))
+
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"memhub: There is no database in {tmp_path / 'none'} yet.")
+    assert not (tmp_path / "none").exists()
+
+
+def test_no_permission_to_act_as_the_operator_is_one_line(database_url: str) -> None:
+    url = database_url.replace("//postgres@", "//outside@")
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("DROP ROLE IF EXISTS outside")
+        owner.execute("CREATE ROLE outside LOGIN")
+        owner.execute("GRANT memhub_server TO outside")
+        ran = memhub.run("export", MEMHUB_DATABASE_URL=url)
+        owner.execute("DROP ROLE outside")
+
+    assert ran.returncode == 1
+    assert "has no permission to act as memhub_operator" in ran.stderr
+    assert "GRANT memhub_operator" in ran.stderr
+
+
+def test_a_file_that_is_not_there_and_a_project_that_is_unknown_are_one_line(database_url: str, many: Path) -> None:
+    missing = memhub.run("import", "/no/such/file", MEMHUB_DATABASE_URL=database_url)
+    unknown = memhub.run("export", "--project", "nowhere", MEMHUB_DATABASE_URL=database_url, MEMHUB_TENANT=TENANT)
+
+    assert missing.stderr.startswith("memhub: /no/such/file: there is no such file or folder.")
+    assert unknown.stderr.startswith("memhub: project: there is no project nowhere.")
+    assert (missing.returncode, unknown.returncode) == (1, 1)
+
+
+def test_the_forms_of_the_command_are_those_that_are_read() -> None:
+    assert ("auto", *Format) == moving_commands._FORMATS

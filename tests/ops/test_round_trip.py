@@ -1,0 +1,287 @@
+"""Our own export: the whole history goes out, comes back into an empty database, and goes out the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import asyncpg
+import orjson
+import pytest
+
+from ops.export import export
+from ops.files import FileRefused
+from ops.importing import Wish, import_
+from shared import checker
+from shared.retrieval import frequencies
+from shared.settings import Settings
+from tests.memories.clients import Client
+from tests.ops import lively
+
+
+async def bring(settings: Settings, path: Path, **wishes: object) -> int:
+    wish = {"format": None, "project": None, "dry_run": False, "accept_sensitive": False} | wishes
+    return await import_(settings, Wish(source=str(path), **wish))  # type: ignore[arg-type]
+
+
+async def taken(settings: Settings, path: Path, **wishes: object) -> list[bytes]:
+    """The lines of an export."""
+    wish = {"project": None, "tenant": None} | wishes
+    assert await export(settings, output=path, **wish) == 0  # type: ignore[arg-type]
+    return lines_of(path)
+
+
+def lines_of(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def without_imports(lines: list[bytes]) -> list[bytes]:
+    """The lines but for what imports told of themselves."""
+    kept = []
+    for line in lines:
+        value = orjson.loads(line)
+        if value["kind"] == "project":
+            value["events"] = [event for event in value["events"] if event["event"] != "imported"]
+        kept.append(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
+    return kept
+
+
+async def test_an_export_imported_into_an_empty_database_is_exported_the_same(
+    settings: Settings, other: Settings, speaker: Client, there: asyncpg.Connection, tmp_path: Path
+) -> None:
+    # Fails when a column is left out of export_memories, add_revisions, add_attestations or add_events.
+    await lively.live(speaker)
+    second = await lively.client(speaker.connection, "second")
+    await second.saved("The queue is RabbitMQ.")
+    before = await taken(settings, tmp_path / "before.jsonl")
+
+    assert await bring(other, tmp_path / "before.jsonl") == 0
+
+    after = await taken(other, tmp_path / "after.jsonl")
+    assert without_imports(after) == before
+    assert len(before) == 1 + 2 + 10 + 1
+    assert await checker.check(there) == []
+
+
+async def test_what_is_imported_is_found_by_the_same_words(
+    settings: Settings,
+    other: Settings,
+    speaker: Client,
+    connection: asyncpg.Connection,
+    there: asyncpg.Connection,
+    tmp_path: Path,
+) -> None:
+    # Fails when `document` of add_revisions is not what `remember` makes of a content, its category and its tags.
+    await lively.live(speaker)
+    await taken(settings, tmp_path / "export.jsonl")
+    await there.execute(
+        "INSERT INTO memhub.projects (id, tenant, slug, created_at) VALUES ($1, 'acme', 'moving', now())",
+        speaker.scope.project_id,
+    )
+    await there.execute("INSERT INTO memhub.counted_projects VALUES ($1, 0, now())", speaker.scope.project_id)
+    await bring(other, tmp_path / "export.jsonl")
+
+    for table in ("memory_revisions", "live_memories"):
+        documents = f"SELECT array_agg(document::text ORDER BY memory_id, revision_no) FROM memhub.{table}"
+        assert await there.fetchval(documents) == await connection.fetchval(documents)
+    assert len(await frequencies.due(there)) == 1
+
+
+async def test_an_import_is_told_of_in_the_audit_of_its_project(
+    settings: Settings, other: Settings, speaker: Client, there: asyncpg.Connection, tmp_path: Path
+) -> None:
+    # Fails without `_audit` of the writer.
+    await lively.live(speaker)
+    await taken(settings, tmp_path / "export.jsonl")
+    await bring(other, tmp_path / "export.jsonl")
+
+    events = await there.fetch("SELECT client, details::text FROM memhub.audit_events WHERE event = 'imported'")
+    assert [event["client"] for event in events] == ["memhub"]
+    assert orjson.loads(events[0]["details"]) == {"format": "memhub", "memories": 9}
+
+
+async def test_an_export_says_the_same_twice(settings: Settings, speaker: Client, tmp_path: Path) -> None:
+    await lively.live(speaker)
+
+    assert await taken(settings, tmp_path / "one") == await taken(settings, tmp_path / "two")
+
+
+async def test_an_import_that_is_run_again_brings_nothing(
+    settings: Settings, other: Settings, speaker: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails without the look at what is known: `_fresh` of the writer.
+    await lively.live(speaker)
+    await taken(settings, tmp_path / "export.jsonl")
+    await bring(other, tmp_path / "export.jsonl")
+    once = await taken(other, tmp_path / "once.jsonl")
+    capsys.readouterr()
+
+    assert await bring(other, tmp_path / "export.jsonl") == 0
+    assert await taken(other, tmp_path / "twice.jsonl") == once
+    assert "9 there already" in capsys.readouterr().out
+
+
+async def test_a_project_alone_can_be_exported(settings: Settings, speaker: Client, tmp_path: Path) -> None:
+    second = await lively.client(speaker.connection, "second")
+    await speaker.saved("Of the first.")
+    await second.saved("Of the second.")
+
+    kinds = [orjson.loads(line)["kind"] for line in await taken(settings, tmp_path / "export", project="second")]
+    assert kinds == ["memhub-export", "project", "memory", "end"]
+
+
+async def test_memories_can_be_moved_into_another_project_beside_their_own(
+    settings: Settings, speaker: Client, connection: asyncpg.Connection, tmp_path: Path
+) -> None:
+    # Fails when `_id` of the reader keeps the ids: one id would mean two memories of the tenant.
+    await lively.live(speaker)
+    await taken(settings, tmp_path / "export.jsonl")
+
+    assert await bring(settings, tmp_path / "export.jsonl", project="copy") == 0
+
+    twice = "SELECT count(*) FROM (SELECT id FROM memhub.memories GROUP BY id HAVING count(*) > 1) AS twice"
+    assert await connection.fetchval(twice) == 0
+    counts = await connection.fetch("SELECT count(*) FROM memhub.memories GROUP BY project_id")
+    assert [row["count"] for row in counts] == [9, 9]
+    assert await checker.check(connection) == []
+
+
+async def test_a_live_memory_that_says_the_same_supersedes_what_is_imported(
+    settings: Settings, other: Settings, speaker: Client, there: asyncpg.Connection, tmp_path: Path
+) -> None:
+    # Fails without `_superseded` of the writer: the history would be lost, or the same be said twice.
+    ids = await lively.live(speaker)
+    await taken(settings, tmp_path / "export.jsonl")
+    await there.execute("SET ROLE memhub_server")
+    standing = await (await lively.client(there)).saved("deploys go out on thursdays")
+    await there.execute("RESET ROLE")
+
+    assert await bring(other, tmp_path / "export.jsonl") == 0
+
+    row = await there.fetchrow("SELECT status, superseded_by FROM memhub.memories WHERE id = $1", ids["revised"])
+    assert tuple(row) == ("SUPERSEDED", standing)
+    assert await checker.check(there) == []
+
+
+async def test_a_line_that_is_broken_is_told_and_the_rest_comes(
+    settings: Settings,
+    other: Settings,
+    speaker: Client,
+    there: asyncpg.Connection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Fails without `except` in `item` of the reader.
+    await lively.live(speaker)
+    lines = await taken(settings, tmp_path / "export.jsonl")
+    broken = [lines[0], lines[1], b"{broken\n", *lines[2:4], lines[4].replace(b'"type":"', b'"type":"X'), *lines[5:]]
+    (tmp_path / "broken.jsonl").write_bytes(b"".join(broken))
+
+    assert await bring(other, tmp_path / "broken.jsonl") == 1
+
+    told = capsys.readouterr().err
+    assert "line 3: it is no JSON" in told
+    assert "line 6: a field is missing or malformed" in told
+    assert "RabbitMQ" not in told
+    assert await there.fetchval("SELECT count(*) FROM memhub.memories") >= 6
+    assert await checker.check(there) == []
+
+
+async def test_what_the_schema_refuses_is_told_and_the_rest_comes(
+    settings: Settings,
+    other: Settings,
+    speaker: Client,
+    there: asyncpg.Connection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Fails without the halving in `_write` of the writer.
+    ids = await lively.live(speaker)
+    lines = await taken(settings, tmp_path / "export.jsonl")
+    changed = [
+        line.replace(b'"importance":null', b'"importance":101') if str(ids["task"]).encode() in line[:80] else line
+        for line in lines
+    ]
+    (tmp_path / "changed.jsonl").write_bytes(b"".join(changed))
+
+    assert await bring(other, tmp_path / "changed.jsonl") == 1
+    assert "the schema refuses it (memory_revisions_importance_check)" in capsys.readouterr().err
+    assert await there.fetchval("SELECT count(*) FROM memhub.memories") == 8
+
+
+async def test_an_export_that_was_cut_is_told(
+    settings: Settings, other: Settings, speaker: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails without the line `end` of the export.
+    await lively.live(speaker)
+    lines = await taken(settings, tmp_path / "export.jsonl")
+    (tmp_path / "cut.jsonl").write_bytes(b"".join(lines[:-1]))
+
+    assert await bring(other, tmp_path / "cut.jsonl") == 1
+    assert "the rest of it is missing" in capsys.readouterr().err
+
+
+async def test_a_memory_comes_after_its_successor_wherever_they_stand(
+    settings: Settings, other: Settings, speaker: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Fails without `again` in importing.run. A batch of one row: each successor is in another batch.
+    monkeypatch.setattr("ops.moving.batches.BATCH_ROWS", 1)
+    await lively.live(speaker)
+    before = await taken(settings, tmp_path / "before.jsonl")
+
+    assert await bring(other, tmp_path / "before.jsonl") == 0
+    assert without_imports(await taken(other, tmp_path / "after.jsonl")) == before
+
+
+async def test_what_is_superseded_by_nobody_known_is_told(
+    settings: Settings, other: Settings, speaker: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = await lively.live(speaker)
+    lines = await taken(settings, tmp_path / "export.jsonl")
+    kept = [line for line in lines if str(ids["third"]).encode() not in line[:80]]
+    (tmp_path / "kept.jsonl").write_bytes(b"".join(kept))
+
+    assert await bring(other, tmp_path / "kept.jsonl") == 1
+    assert capsys.readouterr().err.count("what superseded it is neither here nor in the database") == 2
+
+
+async def test_a_time_that_is_still_to_come_is_refused(
+    settings: Settings, other: Settings, speaker: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails without the comparison with `newest` in `_plan`: the operator's role may write any time.
+    await speaker.saved("From now.")
+    lines = await taken(settings, tmp_path / "export.jsonl")
+    year = str(orjson.loads(lines[2])["created_at"])[:4].encode()
+    (tmp_path / "late.jsonl").write_bytes(b"".join([*lines[:2], lines[2].replace(year + b"-", b"2999-"), lines[3]]))
+
+    assert await bring(other, tmp_path / "late.jsonl") == 1
+    assert "a time that is still to come" in capsys.readouterr().err
+
+
+async def test_a_dry_run_tells_the_same_and_writes_nothing(
+    settings: Settings,
+    other: Settings,
+    speaker: Client,
+    there: asyncpg.Connection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Fails without the looks at `_dry_run` in the writer.
+    await lively.live(speaker)
+    await taken(settings, tmp_path / "export.jsonl")
+
+    assert await bring(other, tmp_path / "export.jsonl", dry_run=True) == 0
+    assert "nothing was written (memhub): 9 imported, 1 projects made" in capsys.readouterr().out
+    assert await there.fetchval("SELECT (SELECT count(*) FROM memhub.projects) + count(*) FROM memhub.memories") == 0
+
+
+async def test_an_export_that_fails_leaves_no_file(settings: Settings, speaker: Client, tmp_path: Path) -> None:
+    # Fails when `written` opens the file under its own name.
+    (tmp_path / "folder").mkdir()
+
+    with pytest.raises(FileRefused):
+        await taken(settings, tmp_path / "folder")
+    assert names_in(tmp_path) == ["folder"]

@@ -1,0 +1,1 @@
+"""Tests of the fleet, on a real database and with real worker processes."""

@@ -1,0 +1,48 @@
+"""A fake embedder: speaks the provider interface, says which texts it was given, and can be held or made to fail."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from workers.embedding import tokens
+from workers.embedding.embedder import Purpose, Vectors, normalised
+
+HELD_S_MAX = 60
+
+
+class FakeEmbedder:
+    """Vectors that follow from the text alone. While `gate` is closed, `embed` waits inside."""
+
+    name = "fake"
+    dimension = 8
+    window_tokens = 256
+    batch_texts_max = 8
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.entered = threading.Event()
+        self.fail: Callable[[Sequence[str]], None] = lambda _: None
+
+    def embed(self, texts: Sequence[str], *, purpose: Purpose) -> Vectors:
+        self.entered.set()
+        assert self.gate.wait(HELD_S_MAX)
+        self.fail(texts)
+        self.texts += texts
+        return fake_vectors(texts)
+
+    def token_starts(self, text: str) -> list[int]:
+        return tokens.approximate_starts(text)
+
+    def close(self) -> None:
+        self.gate.set()
+
+
+def fake_vectors(texts: Sequence[str]) -> Vectors:
+    digests = [hashlib.sha256(text.encode()).digest()[: FakeEmbedder.dimension] for text in texts]
+    return normalised(np.array([[byte + 1.0 for byte in digest] for digest in digests]))

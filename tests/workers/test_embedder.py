@@ -1,0 +1,391 @@
+"""What the embedder does with the rows of embedding_work, whatever happens to the memories meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import pytest
+
+from shared.database import Database
+from shared.domain import Memory, ProjectScope
+from shared.memories.forget import forget
+from shared.memories.remember import remember
+from shared.memories.requests import Remember, Revise
+from shared.memories.revise import revise
+from shared.settings import Settings
+from tests.workers.conftest import AUTHOR, Write, vectors
+from tests.workers.fake import FakeEmbedder
+from tests.workers.waiting import until, until_blocked
+from workers.embedder import EmbedderActor
+from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable
+from workers.leases import SUSPECT_ATTEMPTS
+from workers.shelf import Shelf
+
+Embed = Callable[[Memory], Awaitable[None]]
+
+# Every live memory has vectors of its own revision and of no other, and no work is left.
+WHOLE = """
+SELECT NOT EXISTS (SELECT FROM memhub.embedding_work)
+   AND NOT EXISTS (SELECT FROM memhub.live_memories AS live WHERE NOT EXISTS (
+       SELECT FROM memhub.live_vectors AS vector
+       WHERE (vector.project_id, vector.memory_id, vector.revision_no)
+           = (live.project_id, live.memory_id, live.revision_no) AND vector.chunk_no = 0))
+"""
+
+
+async def waiting(connection: asyncpg.Connection) -> int:
+    count: int = await connection.fetchval("SELECT count(*) FROM memhub.embedding_work")
+    return count
+
+
+async def held(embed: Awaitable[None], fake: FakeEmbedder) -> asyncio.Task[None]:
+    """The job, run up to the model and held there."""
+    fake.gate.clear()
+    fake.entered.clear()
+    job = asyncio.ensure_future(embed)
+    assert isinstance(job, asyncio.Task)
+    assert await asyncio.to_thread(fake.entered.wait, 30)
+    return job
+
+
+async def test_a_job_gives_its_revision_vectors_and_its_work_is_done(
+    connection: asyncpg.Connection, shelf: Shelf, write: Write, embed: Embed
+) -> None:
+    memory = await write("The queue runs on PostgreSQL.")
+    await embed(memory)
+
+    assert await vectors(connection, "live_vectors", memory.memory_id) == [1]
+    assert await connection.fetchval(WHOLE)
+
+
+async def test_one_job_drains_the_rows_of_others_and_they_end_at_once(
+    connection: asyncpg.Connection, fake: FakeEmbedder, shelf: Shelf, write: Write, embed: Embed
+) -> None:
+    # Fails without `others` in claim_own: the rest would be embedded job by job.
+    memories = [await write(f"Fact number {number}") for number in range(10)]
+    await embed(memories[4])
+    assert await connection.fetchval(WHOLE)
+
+    for memory in memories:
+        await embed(memory)
+    assert len(fake.texts) == 10
+
+
+async def test_a_batch_is_bounded(
+    connection: asyncpg.Connection, settings: Settings, shelf: Shelf, write: Write, embed: Embed
+) -> None:
+    memories = [await write(f"Fact number {number}") for number in range(settings.embedding_batch_rows + 3)]
+    await embed(memories[0])
+
+    assert await waiting(connection) == 3
+
+
+async def test_a_long_memory_has_a_vector_for_every_chunk(
+    connection: asyncpg.Connection, shelf: Shelf, write: Write, embed: Embed
+) -> None:
+    memory = await write(" ".join(f"Sentence {number} says something." for number in range(400)))
+    await embed(memory)
+
+    chunks = await connection.fetchrow("SELECT count(*), max(chunk_no) FROM memhub.live_vectors")
+    assert chunks["count"] == chunks["max"] + 1 > 10
+
+
+async def test_of_a_revision_that_passed_while_it_was_embedded_nothing_is_live(
+    connection: asyncpg.Connection, scope: ProjectScope, fake: FakeEmbedder, shelf: Shelf, write: Write, embed: Embed
+) -> None:
+    # Fails without the join to live_memories in `write` of embedding.sql: the foreign key refuses the batch.
+    memory = await write("The old text")
+    job = await held(embed(memory), fake)
+    request = Revise(memory_id=memory.memory_id, expected_revision=1, content="The new text")
+    revised = await revise(connection, scope, AUTHOR, request)
+    fake.gate.set()
+    await embed(revised.memory)
+    await job
+
+    assert await vectors(connection, "live_vectors", memory.memory_id) == [2]
+    assert await vectors(connection, "retired_vectors", memory.memory_id) == [1]
+    assert await connection.fetchval(WHOLE)
+
+
+async def test_of_a_memory_superseded_while_it_was_embedded_nothing_is_live(
+    connection: asyncpg.Connection, scope: ProjectScope, fake: FakeEmbedder, shelf: Shelf, write: Write, embed: Embed
+) -> None:
+    old = await write("We deploy on Mondays")
+    job = await held(embed(old), fake)
+    request = Remember(content="We deploy on Tuesdays", supersedes=(old.memory_id,))
+    new = (await remember(connection, scope, AUTHOR, request)).memory
+    assert new is not None
+    fake.gate.set()
+    await embed(new)
+    await job
+
+    assert await vectors(connection, "live_vectors", old.memory_id) == []
+    assert await vectors(connection, "retired_vectors", old.memory_id) == [1]
+    assert await connection.fetchval(WHOLE)
+
+
+async def test_a_writer_that_is_open_while_vectors_are_written_leaves_them_retired(
+    connection: asyncpg.Connection,
+    server_connection: asyncpg.Connection,
+    scope: ProjectScope,
+    shelf: Shelf,
+    write: Write,
+    embed: Embed,
+) -> None:
+    # Fails without `lock_memories`: the write's snapshot still shows the live row, and the foreign key raises.
+    memory, other = await write("One fact"), await write("Another fact")
+    transaction = server_connection.transaction()
+    await transaction.start()
+    await forget(server_connection, scope, AUTHOR, memory.memory_id)
+    job = asyncio.ensure_future(embed(memory))
+    await until_blocked(connection)
+    await transaction.commit()
+    await job
+
+    assert await vectors(connection, "live_vectors", memory.memory_id) == []
+    assert await vectors(connection, "retired_vectors", memory.memory_id) == [1]
+    assert await vectors(connection, "live_vectors", other.memory_id) == [1]
+
+
+async def test_vectors_of_a_memory_that_was_reaped_meanwhile_are_kept_for_the_past(
+    connection: asyncpg.Connection, fake: FakeEmbedder, shelf: Shelf, write: Write, embed: Embed
+) -> None:
+    memory = await write("Soon past")
+    job = await held(embed(memory), fake)
+    await connection.execute("DELETE FROM memhub.live_memories WHERE memory_id = $1", memory.memory_id)
+    fake.gate.set()
+    await job
+
+    assert await vectors(connection, "live_vectors", memory.memory_id) == []
+    assert await vectors(connection, "retired_vectors", memory.memory_id) == [1]
+    assert await waiting(connection) == 0
+
+
+async def test_work_for_a_purged_revision_is_dropped(
+    connection: asyncpg.Connection, fake: FakeEmbedder, shelf: Shelf, write: Write, embed: Embed
+) -> None:
+    memory = await write("To be purged")
+    await connection.execute("DELETE FROM memhub.live_memories")
+    await connection.execute("GRANT memhub_operator TO current_user")
+    async with connection.transaction():
+        await connection.execute("SET LOCAL ROLE memhub_operator")
+        await connection.execute(
+            "UPDATE memhub.memory_revisions SET content = NULL, content_hash = NULL, document = NULL, purged_at = now()"
+        )
+    await embed(memory)
+
+    assert (await waiting(connection), fake.texts) == (0, [])
+
+
+async def test_no_transaction_is_open_while_the_model_runs(
+    connection: asyncpg.Connection, fake: FakeEmbedder, shelf: Shelf, write: Write, embed: Embed
+) -> None:
+    job = await held(embed(await write("Held in the model")), fake)
+    open_transactions = await connection.fetchval(
+        """SELECT count(*) FROM pg_stat_activity
+           WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"""
+    )
+    fake.gate.set()
+    await job
+
+    assert open_transactions == 0
+
+
+async def test_a_row_in_hand_is_left_to_its_holder(
+    connection: asyncpg.Connection,
+    fake: FakeEmbedder,
+    shelf: Shelf,
+    write: Write,
+    embed: Embed,
+    embedder: EmbedderActor,
+) -> None:
+    # Fails without `leased_until` in the claims: the text would be embedded twice.
+    memory = await write("In hand")
+    job = await held(embed(memory), fake)
+    await embed(memory)
+    await embedder.sweep()
+    fake.gate.set()
+    await job
+
+    assert len(fake.texts) == 1
+
+
+async def test_a_lease_is_renewed_while_the_model_runs(
+    connection: asyncpg.Connection,
+    fake: FakeEmbedder,
+    shelf: Shelf,
+    database: Database,
+    write: Write,
+    scope: ProjectScope,
+) -> None:
+    # Fails without `_renew`.
+    settings = Settings(embedding_lease_s=0.5)
+    embedder = EmbedderActor(database, settings, shelf)
+    memory = await write("Long in the model")
+    job = await held(
+        embedder.embed_revision(
+            project_id=str(scope.project_id), memory_id=str(memory.memory_id), revision_no=memory.revision
+        ),
+        fake,
+    )
+    first = await connection.fetchval("SELECT leased_until FROM memhub.embedding_work")
+    await until(connection, "SELECT clock_timestamp() > $1::timestamptz + interval '100 ms'", first)
+
+    assert await connection.fetchval("SELECT leased_until > clock_timestamp() FROM memhub.embedding_work")
+    fake.gate.set()
+    await job
+
+
+async def test_a_lease_that_ran_out_is_swept(
+    connection: asyncpg.Connection, shelf: Shelf, write: Write, embedder: EmbedderActor
+) -> None:
+    await write("Left by a worker that died")
+    await connection.execute("UPDATE memhub.embedding_work SET leased_until = now() - interval '1 s', attempts = 1")
+    await embedder.sweep()
+
+    assert await connection.fetchval(WHOLE)
+
+
+async def test_a_stop_gives_the_rows_back_uncounted(
+    connection: asyncpg.Connection, fake: FakeEmbedder, shelf: Shelf, write: Write, embed: Embed
+) -> None:
+    # Fails without the handler of CancelledError in `_finish`: the row stays leased and has spent an attempt.
+    memory = await write("Cut short")
+    job = await held(embed(memory), fake)
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+
+    row = await connection.fetchrow(
+        "SELECT attempts, leased_until <= clock_timestamp() AS due FROM memhub.embedding_work"
+    )
+    assert (row["attempts"], row["due"]) == (0, True)
+
+
+async def test_a_provider_that_is_away_costs_no_attempt_and_the_reason_is_kept(
+    connection: asyncpg.Connection, fake: FakeEmbedder, shelf: Shelf, write: Write, embedder: EmbedderActor
+) -> None:
+    def away(_texts: Sequence[str]) -> None:
+        raise EmbeddingUnavailable("The server is away.", next="Wait.")
+
+    await write("Waits for the provider")
+    fake.fail = away
+    await embedder.sweep()
+
+    row = await connection.fetchrow(
+        "SELECT attempts, leased_until > now() AS put_off, error FROM memhub.embedding_work"
+    )
+    assert tuple(row) == (0, True, "EMBEDDING_UNAVAILABLE: The server is away.")
+
+
+async def test_a_text_that_is_refused_spoils_no_other_and_is_given_up_in_the_end(
+    connection: asyncpg.Connection,
+    fake: FakeEmbedder,
+    shelf: Shelf,
+    settings: Settings,
+    write: Write,
+    embedder: EmbedderActor,
+) -> None:
+    def refuse(texts: Sequence[str]) -> None:
+        if any("poison" in text for text in texts):
+            raise EmbeddingRefused("It will not.", next="Say it otherwise.")
+
+    for number in range(5):
+        await write(f"A good fact, number {number}")
+    poison = await write("A poison fact")
+    fake.fail = refuse
+    await embedder.sweep()
+    assert await waiting(connection) == 1
+    for _ in range(settings.embedding_attempts_max + 3):
+        await connection.execute("UPDATE memhub.embedding_work SET leased_until = NULL")
+        await embedder.sweep()
+
+    row = await connection.fetchrow("SELECT memory_id, attempts, error FROM memhub.embedding_work")
+    assert tuple(row) == (poison.memory_id, settings.embedding_attempts_max, "EMBEDDING_REFUSED: It will not.")
+
+
+async def test_a_worker_that_starts_tries_the_refused_once_more(
+    connection: asyncpg.Connection, shelf: Shelf, settings: Settings, write: Write, embedder: EmbedderActor
+) -> None:
+    await write("Refused with a wrong key")
+    await connection.execute(
+        "UPDATE memhub.embedding_work SET attempts = $1, error = 'EMBEDDING_REFUSED: 401'",
+        settings.embedding_attempts_max,
+    )
+    await embedder.start()
+    await embedder.sweep()
+
+    assert await connection.fetchval(WHOLE)
+
+
+async def test_a_row_that_may_have_killed_its_worker_is_tried_alone(
+    connection: asyncpg.Connection, fake: FakeEmbedder, shelf: Shelf, write: Write, embedder: EmbedderActor
+) -> None:
+    # Fails with one claim for all: the batch of a text that kills its worker would be given up with it.
+    for number in range(4):
+        await write(f"Fact number {number}")
+    await connection.execute("UPDATE memhub.embedding_work SET attempts = $1", SUSPECT_ATTEMPTS)
+    batches: list[int] = []
+    fake.fail = lambda texts: batches.append(len(texts))
+    await embedder.sweep()
+
+    assert batches == [1, 1, 1, 1]
+
+
+async def test_memories_from_before_the_model_are_owed_and_swept(
+    connection: asyncpg.Connection,
+    database: Database,
+    settings: Settings,
+    write: Write,
+    fake: FakeEmbedder,
+) -> None:
+    memories = [await write(f"Written without a model, number {number}") for number in range(3)]
+    assert await waiting(connection) == 0
+    shelf = Shelf(settings, load=lambda settings, *, name=None: fake)
+    await shelf.refresh(database)
+    embedder = EmbedderActor(database, settings, shelf)
+    await embedder.backfill()
+    await embedder.backfill()
+    assert await waiting(connection) == len(memories)
+    await embedder.sweep()
+
+    assert await connection.fetchval(WHOLE)
+    await shelf.close()
+
+
+async def test_the_backfill_leaves_a_memory_that_is_being_revised_and_does_not_wait(
+    connection: asyncpg.Connection,
+    server_connection: asyncpg.Connection,
+    scope: ProjectScope,
+    shelf: Shelf,
+    write: Write,
+    embedder: EmbedderActor,
+) -> None:
+    # Fails without FOR KEY SHARE ... SKIP LOCKED in `owe`: the foreign key waits for the writer.
+    memory, _ = await write("Being revised"), await write("At rest")
+    await connection.execute("DELETE FROM memhub.embedding_work")
+    transaction = server_connection.transaction()
+    await transaction.start()
+    request = Revise(memory_id=memory.memory_id, expected_revision=1, content="Revised")
+    await revise(server_connection, scope, AUTHOR, request)
+    async with asyncio.timeout(20):
+        await embedder.backfill()
+    await transaction.rollback()
+
+    assert await waiting(connection) == 1
+
+
+async def test_the_embedded_text_depends_on_the_revision_alone(
+    connection: asyncpg.Connection, scope: ProjectScope, fake: FakeEmbedder, shelf: Shelf, embed: Embed
+) -> None:
+    request = Remember(
+        content="Tagged", tags=("a", "b"), category="storage", expires_at=datetime.now(UTC) + timedelta(1)
+    )
+    memory = (await remember(connection, scope, AUTHOR, request)).memory
+    assert memory is not None
+    await embed(memory)
+
+    assert fake.texts == [f"Fact about storage (a, b), {memory.created_at.date().isoformat()}: Tagged"]

@@ -1,0 +1,175 @@
+"""The embedder, queue `embed`: gives every revision its vectors, by leases and with no transaction open.
+
+written ──claim──▶ leased ──model──▶ vectors written, row deleted
+   ▲                 │ worker stops: given back, not counted
+   │                 │ provider away: put off, not counted
+   └──lease is past──┤ refused: put off, counted, up to the bound of attempts
+                     └ worker dies: the lease runs out, counted
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import groupby
+from uuid import UUID
+
+import asyncpg
+from procrastinate import App
+
+from shared import outbox, statements
+from shared.database import Database
+from shared.errors import MemhubError
+from shared.settings import Settings
+from workers.embedding.errors import EmbeddingRefused, EmbeddingStopped, EmbeddingUnavailable
+from workers.leases import Leases, Work
+from workers.retry import Backoff, backoff_s
+from workers.runs import reason, recorded
+from workers.schedule import BACKSTOP_PRIORITY, defer_once, periodic
+from workers.shelf import Shelf
+
+SWEEP_TASK = "sweep_embeddings"
+BACKFILL_TASK = "backfill_embeddings"
+BACKFILL_CRON = "*/10 * * * *"
+
+# What runs in one go: two of the longest memories, 13 s of the packaged model on one thread.
+BATCH_BYTES_MAX = 64_000
+SWEEP_BATCHES_MAX = 16
+PAGE_ROWS = 1000
+AWAY_PAUSE_S = 15.0
+
+_OWE = statements.load("embedding")["owe"]
+_FIRST = UUID(int=0)
+
+
+class EmbedderActor:
+    def __init__(self, database: Database, settings: Settings, shelf: Shelf) -> None:
+        self._database = database
+        self._settings = settings
+        self._shelf = shelf
+        self._leases = Leases(database, settings)
+
+    def register(self, app: App) -> None:
+        retry = Backoff(self._settings)
+        queue = outbox.EMBED_QUEUE
+        app.task(name=outbox.EMBED_TASK, queue=queue, retry=retry)(self.embed_revision)
+        every = f"* * * * * */{self._settings.sweep_every_s}"
+        periodic(app, self.sweep, name=SWEEP_TASK, queue=queue, cron=every, retry=retry, priority=BACKSTOP_PRIORITY)
+        periodic(app, self.backfill, name=BACKFILL_TASK, queue=queue, cron=BACKFILL_CRON, retry=retry)
+
+    async def start(self) -> None:
+        """Takes the models up, then owes and sweeps what was left behind. Raises ConfigurationError."""
+        await self._shelf.refresh(self._database)
+        await self._leases.forgive(models=list(self._shelf.models))
+        await defer_once(self._database, BACKFILL_TASK, queue=outbox.EMBED_QUEUE)
+        await self._defer_sweep()
+
+    async def embed_revision(self, *, project_id: str, memory_id: str, revision_no: int) -> None:
+        """The revision that the job names and a batch of others beside it; nothing when its row is done."""
+        rows = await self._leases.claim_own(
+            UUID(project_id), UUID(memory_id), revision_no, models=list(self._shelf.models)
+        )
+        await self._finish(rows)
+
+    async def sweep(self, timestamp: int = 0) -> None:
+        """The backstop: rows that no job drains and leases that ran out; goes on in another job while much is due."""
+        async with recorded(self._database, SWEEP_TASK) as details:
+            await self._shelf.refresh(self._database)
+            details["rows"] = 0
+            for _ in range(SWEEP_BATCHES_MAX):
+                rows = await self._leases.claim_due(models=list(self._shelf.models))
+                if not rows or not await self._finish(rows):
+                    return
+                details["rows"] += len(rows)
+        await self._defer_sweep()
+
+    async def backfill(self, timestamp: int = 0) -> None:
+        """Work for live memories that lack vectors: written before the model was known, or while one is built."""
+        async with recorded(self._database, BACKFILL_TASK) as details:
+            details["owed"] = 0
+            after = (_FIRST, _FIRST)
+            while True:
+                async with self._database.connection("write") as connection:
+                    page = await connection.fetchrow(_OWE, *after, PAGE_ROWS)
+                if page is None:
+                    break
+                after = (page["project_id"], page["memory_id"])
+                details["owed"] += page["owed"]
+        if details["owed"]:
+            await self._defer_sweep()
+
+    async def _defer_sweep(self) -> None:
+        await defer_once(self._database, SWEEP_TASK, queue=outbox.EMBED_QUEUE, priority=BACKSTOP_PRIORITY)
+
+    async def _finish(self, rows: list[Work]) -> bool:
+        """Embeds and writes claimed rows, keeping their leases meanwhile; false when the provider is away.
+
+        What a stop leaves undone is given back.
+        """
+        left = list(rows)
+        renewing = asyncio.create_task(self._renew(left), name="renew leases")
+        try:
+            for batch in _batches(rows):
+                await self._embed(batch)
+                left[:] = [row for row in left if row not in batch]
+        except EmbeddingUnavailable as away:
+            await self._leases.put_off(left, pause_s=AWAY_PAUSE_S, error=reason(away), counts=False)
+            return False
+        except (asyncio.CancelledError, EmbeddingStopped):
+            # The database may be gone too; then the leases run out by themselves.
+            with suppress(MemhubError, asyncpg.PostgresError):
+                await asyncio.shield(self._leases.put_off(left, pause_s=0, error=None, counts=False))
+            raise
+        except Exception as failed:
+            with suppress(MemhubError, asyncpg.PostgresError):
+                await self._leases.put_off(left, pause_s=self._pause_s(left), error=reason(failed), counts=True)
+            raise
+        finally:
+            renewing.cancel()
+        return True
+
+    async def _embed(self, batch: list[Work]) -> None:
+        written = [row for row in batch if row.text is not None]
+        if len(written) < len(batch):
+            await self._leases.drop([row for row in batch if row.text is None])
+        if not written:
+            return
+        inference = self._shelf.inference(batch[0].model_id)
+        try:
+            vectors = await inference.embed_revisions([row.text for row in written if row.text is not None])
+        except EmbeddingRefused as refused:
+            await self._refuse(written, refused)
+        else:
+            await self._leases.done(written, vectors)
+
+    async def _refuse(self, batch: list[Work], refused: EmbeddingRefused) -> None:
+        """One text may spoil a batch: each is tried alone before any of them bears the reason."""
+        if len(batch) > 1:
+            for row in batch:
+                await self._embed([row])
+            return
+        await self._leases.put_off(batch, pause_s=self._pause_s(batch), error=reason(refused), counts=True)
+
+    def _pause_s(self, rows: list[Work]) -> float:
+        attempts = max((row.attempts for row in rows), default=0)
+        return backoff_s(attempts, base_s=self._settings.job_backoff_s, max_s=self._settings.job_backoff_s_max)
+
+    async def _renew(self, left: list[Work]) -> None:
+        """Until cancelled; a renewal that fails is only a lease that runs out."""
+        while True:
+            await asyncio.sleep(self._settings.embedding_lease_s / 3)
+            with suppress(MemhubError, asyncpg.PostgresError):
+                await self._leases.renew(left)
+
+
+def _batches(rows: list[Work]) -> Iterator[list[Work]]:
+    """Rows of one model each, at most BATCH_BYTES_MAX of content but at least one row."""
+    for _, of_model in groupby(sorted(rows, key=lambda row: row.model_id), key=lambda row: row.model_id):
+        batch: list[Work] = []
+        for row in of_model:
+            if batch and sum(each.size_bytes for each in batch) + row.size_bytes > BATCH_BYTES_MAX:
+                yield batch
+                batch = []
+            batch.append(row)
+        yield batch

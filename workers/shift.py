@@ -1,0 +1,153 @@
+"""One life of a worker on one database: from its first connection until it is told to stop or loses it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import asyncpg
+import psycopg
+from procrastinate import App, PsycopgConnector
+from procrastinate.manager import JobManager
+from procrastinate.worker import Worker
+
+from shared import logs, opening, statements
+from shared.database import SERVER_ROLE, Database
+from shared.embedded import ensure_running
+from shared.errors import BackendUnavailable
+from shared.settings import Settings
+from workers import actors, runs
+from workers.shelf import Shelf
+
+POOL_WAIT_S = 5.0
+POLL_S = 1.0
+# Beside the jobs' own statements: the heartbeat, the poll, the periodic deferrer, the listener.
+POOL_SPARE = 4
+ONCE_ROUNDS_MAX = 1_000
+
+_SQL = statements.load("fleet")
+_INTRODUCE_WORKER = _SQL["introduce_worker"]
+_DUE_JOBS = _SQL["due_jobs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What the command line asks of a worker."""
+
+    queues: Sequence[str]
+    concurrency: int
+
+
+class Shift:
+    """A worker whose actors are enlisted, ready to run."""
+
+    def __init__(self, app: App, database: Database, orders: Orders, settings: Settings) -> None:
+        self._app = app
+        self._database = database
+        self._orders = orders
+        self._settings = settings
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Works until `stop`, or until procrastinate's worker ends: it does, without an error, without a database."""
+        worker = self._worker(wait=True)
+        running: asyncio.Task[None] = asyncio.create_task(worker.run(), name="worker")  # type: ignore[no-untyped-call]
+        stopping = asyncio.create_task(stop.wait(), name="stop")
+        try:
+            await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            worker.stop()  # type: ignore[no-untyped-call]
+            await running
+
+    async def drain(self) -> None:
+        """Works until nothing is due."""
+        for _ in range(ONCE_ROUNDS_MAX):
+            await self._worker(wait=False).run()  # type: ignore[no-untyped-call]
+            async with self._database.connection("read") as connection:
+                if not await connection.fetchval(_DUE_JOBS, list(self._orders.queues)):
+                    return
+
+    def _worker(self, *, wait: bool) -> Worker:
+        return Worker(
+            self._app,
+            queues=list(self._orders.queues),
+            concurrency=self._orders.concurrency,
+            wait=wait,
+            fetch_job_polling_interval=POLL_S,
+            shutdown_graceful_timeout=self._settings.worker_stop_s,
+            listen_notify=wait,
+            delete_jobs="never",
+            install_signal_handlers=False,
+            update_heartbeat_interval=self._settings.worker_heartbeat_s,
+            stalled_worker_timeout=self._settings.worker_silence_s,
+            worker_middleware=[runs.errors_kept(self._database)],
+        )
+
+
+class _Introduced(JobManager):
+    """Says which process stands behind a heartbeat when its worker registers."""
+
+    def __init__(self, connector: PsycopgConnector, database: Database, orders: Orders) -> None:
+        super().__init__(connector)
+        self._database = database
+        self._orders = orders
+
+    async def register_worker(self) -> int:
+        worker_id = await super().register_worker()
+        queues = list(self._orders.queues)
+        async with self._database.connection("write") as connection:
+            await connection.execute(
+                _INTRODUCE_WORKER, worker_id, socket.gethostname(), os.getpid(), queues, self._orders.concurrency
+            )
+        logs.event("worker_started", worker_id=worker_id, queues=queues)
+        return worker_id
+
+
+@asynccontextmanager
+async def opened(orders: Orders, settings: Settings, shelf: Shelf) -> AsyncIterator[Shift]:
+    """A shift on the database of the settings; an embedded one is started and migrated, and not kept from stopping.
+
+    Raises BackendUnavailable, ConfigurationError, SchemaMismatch, and what procrastinate's connector raises.
+    """
+    own = settings.database_url is None
+    # What procrastinate does needs PostgreSQL itself: it listens, and its sessions act as a role.
+    dsn = settings.direct_url or (await asyncio.to_thread(ensure_running, settings.data_dir)).dsn
+    try:
+        await opening.prepare(dsn, own=own)
+    except asyncpg.PostgresError as refused:
+        raise BackendUnavailable(
+            f"The database refused a connection: {type(refused).__name__}.", next="Check MEMHUB_DATABASE_URL."
+        ) from None
+    database = await Database.open(settings.database_url or dsn, settings, application="memhub-worker")
+    try:
+        connector = _connector(dsn, orders)
+        app = App(connector=connector)
+        app.job_manager = _Introduced(connector, database, orders)
+        async with app.open_async():
+            enlisted = actors.enlist(app, orders.queues, database=database, settings=settings, shelf=shelf)
+            for actor in enlisted:
+                await actor.start()
+            yield Shift(app, database, orders, settings)
+    finally:
+        database.terminate()
+
+
+def _connector(dsn: str, orders: Orders) -> PsycopgConnector:
+    return PsycopgConnector(
+        conninfo=dsn,
+        min_size=1,
+        max_size=orders.concurrency + POOL_SPARE,
+        timeout=POOL_WAIT_S,
+        kwargs={"application_name": "memhub-worker-queue"},
+        configure=_act_as_server,
+    )
+
+
+async def _act_as_server(connection: psycopg.AsyncConnection) -> None:
+    # Each of procrastinate's statements is whole by itself: without BEGIN and COMMIT it takes one round trip.
+    await connection.set_autocommit(True)
+    await connection.execute(f"SET ROLE {SERVER_ROLE}")

@@ -1,0 +1,163 @@
+"""Keeps a worker process at work: comes back when the database does, serves the endpoint, stops within a bound."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext, suppress
+
+import psycopg
+from procrastinate.exceptions import ConnectorException
+
+from shared import fleet, logs, outbox
+from shared.embedded import IdleWatch, stop_if_idle
+from shared.errors import BackendBusy, BackendUnavailable, UnknownOutcome
+from shared.settings import Settings
+from workers import shift
+from workers.embedding.endpoint import application
+from workers.embedding.serving import Endpoint, Place
+from workers.retry import backoff_s
+from workers.shelf import Shelf
+from workers.shift import Orders
+
+COME_BACK_S = 0.2
+COME_BACK_S_MAX = 10.0
+# Beyond the jobs' own time to stop: connections to close, a batch of the model to end.
+EXIT_GRACE_S = 7.0
+IDLE_POLL_S = 1.0
+
+_GONE = (BackendUnavailable, BackendBusy, UnknownOutcome, ConnectorException, psycopg.Error)
+
+
+async def run(orders: Orders, settings: Settings, *, place: Place | None, detached: bool) -> None:
+    """Works until SIGTERM, SIGINT or SIGHUP; detached also until its data folder is idle, whose database it then stops.
+
+    Raises ConfigurationError and SchemaMismatch, which no waiting mends.
+    """
+    stop = asyncio.Event()
+    _stop_on_signals(stop, settings)
+    embedded = settings.database_url is None
+    shown = fleet.shown_alive(settings.data_dir) if embedded and not detached else nullcontext()
+    with shown:
+        async with _models(orders, settings, place) as shelf:
+            while await _round(orders, settings, shelf, stop, detached=detached):
+                # Somebody came while we were leaving: the jobs are ours again.
+                logs.event("worker_stays")
+
+
+async def once(orders: Orders, settings: Settings) -> None:
+    """Drains what is due. Raises BackendUnavailable, ConfigurationError, SchemaMismatch."""
+    try:
+        async with _models(orders, settings, None) as shelf, shift.opened(orders, settings, shelf) as opened:
+            await opened.drain()
+    except (ConnectorException, psycopg.Error) as lost:
+        raise BackendUnavailable(
+            f"The queue lost its database: {type(lost).__name__}.", next="Start again; nothing is lost."
+        ) from None
+
+
+async def _round(orders: Orders, settings: Settings, shelf: Shelf, stop: asyncio.Event, *, detached: bool) -> bool:
+    """Works until told to leave; true when there is work again after all."""
+    leave = asyncio.Event()
+    watching = asyncio.create_task(_watch(leave, stop, settings, detached=detached), name="watch")
+    try:
+        await _work(orders, settings, shelf, leave)
+    except BaseException:
+        watching.cancel()
+        raise
+    idle = await watching
+    return idle and not stop.is_set() and not await asyncio.to_thread(stop_if_idle, settings.data_dir)
+
+
+async def _watch(leave: asyncio.Event, stop: asyncio.Event, settings: Settings, *, detached: bool) -> bool:
+    """Sets `leave` when it is time to; true when nobody has used the data folder for `worker_idle_s`."""
+    watch = IdleWatch(settings.data_dir)
+    try:
+        while not stop.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), min(IDLE_POLL_S, settings.worker_idle_s))
+            if detached:
+                fleet.bound_log(settings.data_dir)
+                if await asyncio.to_thread(watch.idle_for_s) > settings.worker_idle_s:
+                    return True
+        return False
+    finally:
+        leave.set()
+
+
+async def _work(orders: Orders, settings: Settings, shelf: Shelf, leave: asyncio.Event) -> None:
+    """One shift after the other: procrastinate's worker ends, with an error or without, when it loses the database."""
+    failures = 0
+    while not leave.is_set():
+        began_s = asyncio.get_running_loop().time()
+        try:
+            await _shift(orders, settings, shelf, leave)
+        except _GONE as gone:
+            logs.event("database_lost", level="WARNING", error=type(gone).__name__)
+        if leave.is_set():
+            return
+        lasted_s = asyncio.get_running_loop().time() - began_s
+        failures = 0 if lasted_s > COME_BACK_S_MAX else failures + 1
+        with suppress(TimeoutError):
+            pause_s = backoff_s(failures, base_s=COME_BACK_S, max_s=COME_BACK_S_MAX)
+            await asyncio.wait_for(leave.wait(), pause_s)
+
+
+async def _shift(orders: Orders, settings: Settings, shelf: Shelf, leave: asyncio.Event) -> None:
+    """One shift. Told to leave before it began, it is dropped: the database may be long in coming."""
+    began = asyncio.Event()
+
+    async def work() -> None:
+        async with shift.opened(orders, settings, shelf) as opened:
+            began.set()
+            await opened.run(leave)
+
+    working = asyncio.create_task(work(), name="shift")
+    leaving = asyncio.create_task(leave.wait(), name="leave")
+    await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+    leaving.cancel()
+    if not began.is_set() and not working.done():
+        working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
+
+
+@asynccontextmanager
+async def _models(orders: Orders, settings: Settings, place: Place | None) -> AsyncIterator[Shelf]:
+    """The models of the process and, where there are any, the endpoint that serves them."""
+    shelf = Shelf(settings)
+    ended = asyncio.Event()
+    serving: asyncio.Task[None] | None = None
+    if outbox.EMBED_QUEUE in orders.queues:
+        await shelf.open()
+        if place is not None and settings.embedding_provider != "none":
+            endpoint = Endpoint(application(shelf.served), place=place)
+            serving = asyncio.create_task(endpoint.run(ended), name="endpoint")
+            serving.add_done_callback(_tell_failure)
+    try:
+        yield shelf
+    finally:
+        ended.set()
+        await shelf.close()
+        if serving is not None:
+            await asyncio.wait({serving})
+
+
+def _tell_failure(serving: asyncio.Task[None]) -> None:
+    if not serving.cancelled() and (failed := serving.exception()) is not None:
+        logs.failure("embedding_endpoint_failed", failed)
+
+
+def _stop_on_signals(stop: asyncio.Event, settings: Settings) -> None:
+    loop = asyncio.get_running_loop()
+
+    def told() -> None:
+        if not stop.is_set():
+            stop.set()
+            # A thread that hangs must not hold the process: the tender takes up what it leaves.
+            loop.call_later(settings.worker_stop_s + EXIT_GRACE_S, os._exit, 1)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, told)
