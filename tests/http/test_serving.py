@@ -12,6 +12,7 @@ import httpx2
 import psycopg
 import pytest
 
+from server.http import serving as serving_module
 from tests.http.callers import Era, client, raw_client
 from tests.http.processes import WAIT_S, Process, serving, started
 
@@ -162,3 +163,9 @@ async def _write_waits(holder: psycopg.Connection) -> None:
     while not holder.execute(waiting).fetchall():
         assert time.monotonic() < deadline, "the write never came to wait for the lock"
         await asyncio.sleep(0.01)
+
+
+def test_the_listener_names_its_protocol_so_that_answers_are_not_held_back() -> None:
+    """asyncio switches Nagle's algorithm off for such sockets alone: 48 ms a call became 4."""
+    with serving_module._bind("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
