@@ -25,6 +25,7 @@ from tests.workers.waiting import until
 ALL_SUCCEEDED = (
     "SELECT NOT EXISTS (SELECT FROM procrastinate_jobs WHERE status <> 'succeeded' AND task_name = 'embed_revision')"
 )
+IDLE = "SELECT NOT EXISTS (SELECT FROM procrastinate_jobs WHERE status IN ('todo', 'doing'))"
 REGISTERED = "SELECT EXISTS (SELECT FROM procrastinate_workers)"
 
 
@@ -134,8 +135,10 @@ async def test_a_stop_in_a_batch_is_bounded_and_loses_no_job(
     async with model_server(fake) as provider:
         settings = environment(database_url, data_dir, **provider, MEMHUB_WORKER_STOP_S="0.5")
         await registry.register(connection, name=fake.name, dimension=fake.dimension, floor=None)
-        with worker(environment=settings) as running:
+        # No sweep may take the row before its job does.
+        with worker("--queues", "embed", environment=settings | {"MEMHUB_SWEEP_EVERY_S": "59"}) as running:
             await until(connection, REGISTERED)
+            await until(connection, IDLE)
             fake.gate.clear()
             await write("Held in the model")
             await until(connection, "SELECT count(*) > 0 FROM memhub.embedding_work WHERE leased_until > now()")
