@@ -30,17 +30,17 @@ ALTER TABLE memhub.live_memories ADD CONSTRAINT live_memories_clock CHECK (
 -- fastupdate off: a pending list made queries jump from 0.36 to 1.19 ms after 4,000 inserts.
 CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document) WITH (fastupdate = off);
 CREATE INDEX live_memories_visible ON memhub.live_memories (project_id, memory_id, revision_no)
-    INCLUDE (scope_key, expires_at, type);
+    INCLUDE (scope_key, expires_at, type) WHERE status = 'ACTIVE';
 CREATE INDEX live_memories_newest ON memhub.live_memories (project_id, created_at DESC, memory_id)
     WHERE status = 'ACTIVE';
 CREATE INDEX live_memories_expiring ON memhub.live_memories (expires_at) WHERE expires_at IS NOT NULL;
 
--- What retrieval reads: expiry needs no reaper to be true.
+-- What retrieval reads: expiry needs no reaper to be true. The status, always true, opens the partial indexes above.
 CREATE VIEW memhub.searchable_memories AS
     SELECT project_id, memory_id, revision_no, scope_key, content_hash, document, type, tags, importance,
            expires_at, author_client, author_kind, created_at, updated_at
     FROM memhub.live_memories
-    WHERE expires_at IS NULL OR expires_at > now();
+    WHERE status = 'ACTIVE' AND (expires_at IS NULL OR expires_at > now());
 
 -- How many live memories of a project hold a lexeme; kept by the fleet.
 CREATE TABLE memhub.term_frequencies (

@@ -572,7 +572,7 @@ CREATE VIEW memhub.searchable_memories AS
     created_at,
     updated_at
    FROM memhub.live_memories
-  WHERE ((expires_at IS NULL) OR (expires_at > now()));
+  WHERE ((status = 'ACTIVE'::text) AND ((expires_at IS NULL) OR (expires_at > now())));
 
 CREATE TABLE memhub.term_frequencies (
     project_id uuid NOT NULL,
@@ -700,7 +700,7 @@ CREATE INDEX live_memories_expiring ON memhub.live_memories USING btree (expires
 
 CREATE INDEX live_memories_newest ON memhub.live_memories USING btree (project_id, created_at DESC, memory_id) WHERE (status = 'ACTIVE'::text);
 
-CREATE INDEX live_memories_visible ON memhub.live_memories USING btree (project_id, memory_id, revision_no) INCLUDE (scope_key, expires_at, type);
+CREATE INDEX live_memories_visible ON memhub.live_memories USING btree (project_id, memory_id, revision_no) INCLUDE (scope_key, expires_at, type) WHERE (status = 'ACTIVE'::text);
 
 CREATE INDEX live_vectors_code ON memhub.live_vectors USING btree (project_id, model_id, memory_id, revision_no) INCLUDE (chunk_no, code);
 
