@@ -17,7 +17,9 @@ CREATE TABLE memhub.live_memories (
     author_kind   text NOT NULL,
     created_at    timestamptz NOT NULL,
     updated_at    timestamptz NOT NULL,
-    PRIMARY KEY (project_id, memory_id, revision_no),  -- one row a memory, since its lifecycle row has one revision_no
+    -- One row a memory, since its lifecycle row has one revision_no. What is included lets the vector leg look at the
+    -- index alone to see whether a caller may find the memory.
+    PRIMARY KEY (project_id, memory_id, revision_no) INCLUDE (status, scope_key, expires_at, type),
     CONSTRAINT live_memories_task_expires CHECK (type <> 'TASK' OR expires_at IS NOT NULL),
     CONSTRAINT live_memories_content UNIQUE (content_hash, project_id, scope_key),
     CONSTRAINT live_memories_is_active FOREIGN KEY (project_id, memory_id, revision_no, status)
@@ -29,13 +31,11 @@ ALTER TABLE memhub.live_memories ADD CONSTRAINT live_memories_clock CHECK (
 
 -- fastupdate off: a pending list made queries jump from 0.36 to 1.19 ms after 4,000 inserts.
 CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document) WITH (fastupdate = off);
-CREATE INDEX live_memories_visible ON memhub.live_memories (project_id, memory_id, revision_no)
-    INCLUDE (scope_key, expires_at, type) WHERE status = 'ACTIVE';
 CREATE INDEX live_memories_newest ON memhub.live_memories (project_id, created_at DESC, memory_id)
     WHERE status = 'ACTIVE';
 CREATE INDEX live_memories_expiring ON memhub.live_memories (expires_at) WHERE expires_at IS NOT NULL;
 
--- What retrieval reads: expiry needs no reaper to be true. The status, always true, opens the partial indexes above.
+-- What retrieval reads: expiry needs no reaper to be true. The status, always true, opens the partial index above.
 CREATE VIEW memhub.searchable_memories AS
     SELECT project_id, memory_id, revision_no, scope_key, content_hash, document, type, tags, importance,
            expires_at, author_client, author_kind, created_at, updated_at

@@ -133,13 +133,15 @@ def _fetched(url: str, path: Path) -> Path:
             httpx.stream("GET", url, timeout=FETCH_TIMEOUT_S, follow_redirects=True) as answer,
             path.open("wb") as file,
         ):
-            answer.raise_for_status()
+            if not answer.is_success:
+                raise FileRefused(f"{url}: the server answered {answer.status_code}.", next="Check the address.")
             for chunk in answer.iter_bytes(_CHUNK_BYTES):
                 file.write(chunk)
                 if file.tell() > FETCH_BYTES_MAX:
                     raise FileRefused(f"{url}: it is larger than {FETCH_BYTES_MAX} bytes.", next="Fetch it yourself.")
     except (httpx.HTTPError, httpx.InvalidURL) as failure:
-        raise FileRefused(f"{url}: {str(failure) or type(failure).__name__}.", next="Check the address.") from None
+        reason = (str(failure) or type(failure).__name__).split("\n")[0]
+        raise FileRefused(f"{url}: {reason}.", next="Check the address.") from None
     # Its name tells Markdown from JSON.
     return path.rename(path.with_name(Path(httpx.URL(url).path).name or path.name))
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,7 +25,7 @@ from tests.ops import memhub
 from tests.ops.test_forms import lines
 from tests.ops.test_round_trip import bring, names_in
 
-MANY = 6_000
+MANY = 3_000
 
 
 @pytest.fixture
@@ -180,3 +184,58 @@ def test_a_file_that_is_not_there_and_a_project_that_is_unknown_are_one_line(dat
 
 def test_the_forms_of_the_command_are_those_that_are_read() -> None:
     assert ("auto", *Format) == moving_commands._FORMATS
+
+
+async def test_an_export_that_is_interrupted_leaves_nothing(
+    connection: asyncpg.Connection, database_url: str, tmp_path: Path
+) -> None:
+    # Fails when `passing` does not remove its file.
+    async with connection.transaction():
+        await connection.execute("LOCK memhub.project_aliases IN ACCESS EXCLUSIVE MODE")
+        process = memhub.start("export", "-o", str(tmp_path / "export.jsonl"), MEMHUB_DATABASE_URL=database_url)
+        await until(connection, "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=memhub.TIMEOUT_S)
+
+    assert process.returncode == 130
+    assert err == "memhub: interrupted. Run it again: nothing was left under the name of the file.\n"
+    assert names_in(tmp_path) == []
+
+
+async def test_an_export_is_told_of_in_the_audit(connection: asyncpg.Connection, database_url: str) -> None:
+    # Fails without _TELL in ops/export.
+    memhub.run("export", MEMHUB_DATABASE_URL=database_url, MEMHUB_TENANT=TENANT)
+
+    assert await connection.fetch("SELECT tenant, event FROM memhub.audit_events") == [(TENANT, "exported")]
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    """The address of a folder with a CLAUDE.md, served over HTTP."""
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / "CLAUDE.md").write_text("# Build\n- with make\n")
+    handler = partial(QuietHandler, directory=str(tmp_path / "served"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_arguments: object) -> None:
+        """Says nothing."""
+
+
+async def test_a_url_is_fetched_and_its_form_told_from_its_name(
+    connection: asyncpg.Connection, database_url: str, served: str
+) -> None:
+    settings = {"MEMHUB_DATABASE_URL": database_url, "NO_PROXY": "127.0.0.1"}
+    ran = memhub.run("import", f"{served}/CLAUDE.md", "--project", "web", **settings)
+    missing = memhub.run("import", f"{served}/none.md", "--project", "web", **settings)
+
+    assert ran.stdout == "Import (markdown): 1 imported.\n", ran.stderr
+    assert await connection.fetchval("SELECT content FROM memhub.memory_revisions") == "Build: with make"
+    assert missing.returncode == 1
+    assert missing.stderr == f"memhub: {served}/none.md: the server answered 404. Check the address.\n"
