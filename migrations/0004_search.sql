@@ -19,7 +19,7 @@ CREATE TABLE memhub.live_memories (
     updated_at    timestamptz NOT NULL,
     -- One row a memory, since its lifecycle row has one revision_no. What is included lets the vector leg look at the
     -- index alone to see whether a caller may find the memory.
-    PRIMARY KEY (project_id, memory_id, revision_no) INCLUDE (scope_key, expires_at, type),
+    PRIMARY KEY (project_id, memory_id, revision_no) INCLUDE (status, scope_key, expires_at, type),
     CONSTRAINT live_memories_task_expires CHECK (type <> 'TASK' OR expires_at IS NOT NULL),
     CONSTRAINT live_memories_content UNIQUE (content_hash, project_id, scope_key),
     CONSTRAINT live_memories_is_active FOREIGN KEY (project_id, memory_id, revision_no, status)
@@ -35,12 +35,12 @@ CREATE INDEX live_memories_newest ON memhub.live_memories (project_id, created_a
     WHERE status = 'ACTIVE';
 CREATE INDEX live_memories_expiring ON memhub.live_memories (expires_at) WHERE expires_at IS NOT NULL;
 
--- What retrieval reads: expiry needs no reaper to be true.
+-- What retrieval reads: expiry needs no reaper to be true. The status, always true, opens the partial index above.
 CREATE VIEW memhub.searchable_memories AS
     SELECT project_id, memory_id, revision_no, scope_key, content_hash, document, type, tags, importance,
            expires_at, author_client, author_kind, created_at, updated_at
     FROM memhub.live_memories
-    WHERE expires_at IS NULL OR expires_at > now();
+    WHERE status = 'ACTIVE' AND (expires_at IS NULL OR expires_at > now());
 
 -- How many live memories of a project hold a lexeme; kept by the fleet.
 CREATE TABLE memhub.term_frequencies (

@@ -572,7 +572,7 @@ CREATE VIEW memhub.searchable_memories AS
     created_at,
     updated_at
    FROM memhub.live_memories
-  WHERE ((expires_at IS NULL) OR (expires_at > now()));
+  WHERE ((status = 'ACTIVE'::text) AND ((expires_at IS NULL) OR (expires_at > now())));
 
 CREATE TABLE memhub.term_frequencies (
     project_id uuid NOT NULL,
@@ -639,7 +639,7 @@ ALTER TABLE ONLY memhub.live_memories
     ADD CONSTRAINT live_memories_content UNIQUE (content_hash, project_id, scope_key);
 
 ALTER TABLE ONLY memhub.live_memories
-    ADD CONSTRAINT live_memories_pkey PRIMARY KEY (project_id, memory_id, revision_no) INCLUDE (scope_key, expires_at, type);
+    ADD CONSTRAINT live_memories_pkey PRIMARY KEY (project_id, memory_id, revision_no) INCLUDE (status, scope_key, expires_at, type);
 
 ALTER TABLE ONLY memhub.live_vectors
     ADD CONSTRAINT live_vectors_pkey PRIMARY KEY (project_id, model_id, memory_id, revision_no, chunk_no);

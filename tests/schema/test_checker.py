@@ -88,9 +88,9 @@ HARMS = {
     "DROP TRIGGER memory_revisions_stay ON memhub.memory_revisions": {"guards_stand"},
     "ALTER TABLE memhub.memories DISABLE TRIGGER memories_guard": {"guards_stand"},
     "ALTER TABLE memhub.live_memories DISABLE TRIGGER ALL": {"guards_stand"},
-    "INSERT INTO memhub.retired_vectors SELECT * FROM memhub.live_vectors WHERE memory_id = $active": {
-        "retired_vectors_have_a_passed_revision"
-    },
+    "INSERT INTO memhub.retired_vectors (project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)"
+    " SELECT project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding FROM memhub.live_vectors"
+    " WHERE memory_id = $active": {"retired_vectors_have_a_passed_revision"},
     "UPDATE memhub.live_vectors SET embedding = '[1,0]', dimension = 2 WHERE memory_id = $other": {
         "vectors_fit_their_model"
     },
