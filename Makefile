@@ -8,13 +8,16 @@ INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench eval lint format schema lock clean
+.PHONY: help demo recording test bench eval lint format schema lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(INSTALLED) ## two clients share a memory, reverse a decision and find only the current one
 	@$(BIN)/memhub demo
+
+recording: $(INSTALLED) ## writes docs/demo.svg anew: a real run of the demo
+	@$(BIN)/python -m ops.recording docs/demo.svg
 
 test: $(INSTALLED) ## every test; what this machine lacks is skipped and named
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
@@ -43,6 +46,8 @@ lock: ## resolves pyproject.toml again, for every platform and Python 3.11 or la
 	build/lock/bin/python -m pip --disable-pip-version-check install --quiet uv
 	build/lock/bin/uv pip compile pyproject.toml --group dev --output-file requirements.lock --upgrade --quiet \
 		--universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
+	build/lock/bin/uv pip compile pyproject.toml --constraint requirements.lock --output-file ops/deploy/requirements.lock \
+		--quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 clean: ## removes what was made here
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -19,17 +19,18 @@ CREATE TABLE memhub.live_memories (
     updated_at    timestamptz NOT NULL,
     PRIMARY KEY (project_id, memory_id, revision_no),  -- one row a memory, since its lifecycle row has one revision_no
     CONSTRAINT live_memories_task_expires CHECK (type <> 'TASK' OR expires_at IS NOT NULL),
-    CONSTRAINT live_memories_content UNIQUE (project_id, scope_key, content_hash),
+    CONSTRAINT live_memories_content UNIQUE (content_hash, project_id, scope_key),
     CONSTRAINT live_memories_is_active FOREIGN KEY (project_id, memory_id, revision_no, status)
         REFERENCES memhub.memories (project_id, id, revision_no, status) DEFERRABLE INITIALLY DEFERRED
 );
 
 ALTER TABLE memhub.live_memories ADD CONSTRAINT live_memories_clock CHECK (
-    updated_at BETWEEN now() AND clock_timestamp() OR current_user = 'memhub_operator') NOT VALID;
+    updated_at BETWEEN now() AND clock_timestamp() OR current_user::text = 'memhub_operator') NOT VALID;
 
 -- fastupdate off: a pending list made queries jump from 0.36 to 1.19 ms after 4,000 inserts.
 CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document) WITH (fastupdate = off);
-CREATE INDEX live_memories_newest ON memhub.live_memories (project_id, created_at DESC, memory_id);
+CREATE INDEX live_memories_newest ON memhub.live_memories (project_id, created_at DESC, memory_id)
+    WHERE status = 'ACTIVE';
 CREATE INDEX live_memories_expiring ON memhub.live_memories (expires_at) WHERE expires_at IS NOT NULL;
 
 -- What retrieval reads: expiry needs no reaper to be true.

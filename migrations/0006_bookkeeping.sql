@@ -2,10 +2,12 @@
 -- every insert here that references its memory.
 
 -- One client retries one request: the key is claimed with the write and leads a replay to what was written.
+CREATE DOMAIN memhub.idempotency_key AS text COLLATE "C" CHECK (octet_length(VALUE) BETWEEN 8 AND 128);
+
 CREATE TABLE memhub.idempotency_keys (
     project_id  uuid NOT NULL REFERENCES memhub.projects (id),
-    key         text COLLATE "C" NOT NULL CHECK (octet_length(key) BETWEEN 8 AND 128),
-    fingerprint bytea NOT NULL CHECK (octet_length(fingerprint) = 32),
+    key         memhub.idempotency_key NOT NULL,
+    fingerprint memhub.sha256 NOT NULL,
     response    jsonb,  -- ids and numbers only: content is read again from its revision
     created_at  timestamptz NOT NULL,
     PRIMARY KEY (project_id, key)
@@ -37,6 +39,8 @@ CREATE TRIGGER idempotency_keys_clock BEFORE INSERT OR UPDATE OF created_at ON m
 
 -- What happened, for ever. transaction_id lets a reader of the feed stop below the oldest transaction that is
 -- still open: reading by id alone loses rows that commit late.
+CREATE DOMAIN memhub.event_name AS text CHECK (VALUE ~ '^[a-z_]{1,64}$');
+
 CREATE TABLE memhub.audit_events (
     id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -45,7 +49,7 @@ CREATE TABLE memhub.audit_events (
     memory_id      uuid,
     revision_no    integer,
     scope_key      text COLLATE "C" NOT NULL DEFAULT '',  -- the conversation that may see it, or ''
-    event          text NOT NULL CHECK (event ~ '^[a-z_]{1,64}$'),
+    event          memhub.event_name NOT NULL,
     client         text NOT NULL,
     request_id     text,
     details        jsonb NOT NULL DEFAULT '{}',
@@ -56,7 +60,7 @@ CREATE TABLE memhub.audit_events (
 CREATE INDEX audit_events_by_memory ON memhub.audit_events (project_id, memory_id, id);
 
 ALTER TABLE memhub.audit_events ADD CONSTRAINT audit_events_clock CHECK (
-    created_at BETWEEN now() AND clock_timestamp() OR current_user = 'memhub_operator') NOT VALID;
+    created_at BETWEEN now() AND clock_timestamp() OR current_user::text = 'memhub_operator') NOT VALID;
 
 -- The operator's purge may redact the details of an event; nobody can take it away.
 CREATE FUNCTION memhub.guard_audit_event() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
@@ -109,7 +113,7 @@ CREATE TABLE memhub.counter_deltas (
 );
 
 ALTER TABLE memhub.counter_deltas ADD CONSTRAINT counter_deltas_clock CHECK (
-    created_at BETWEEN now() AND clock_timestamp() OR current_user = 'memhub_operator') NOT VALID;
+    created_at BETWEEN now() AND clock_timestamp() OR current_user::text = 'memhub_operator') NOT VALID;
 
 CREATE TABLE memhub.memory_counters (
     project_id   uuid NOT NULL REFERENCES memhub.projects (id),

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import anyio
 import typer
 
-from shared import settings as settings_module
+from ops import client_commands, fleet_commands, moving_commands
+from ops.running import run
 from shared.errors import MemhubError
-from shared.settings import Settings
-
-_FORMATS = ("auto", "memhub", "jsonl", "server-memory", "markdown", "mcp-memory-service", "mem0")
 
 app = typer.Typer(
     name="memhub",
@@ -26,6 +22,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+client_commands.add_to(app)
+fleet_commands.add_to(app)
+moving_commands.add_to(app)
 token_app = typer.Typer(help="Tokens of callers over HTTP.", no_args_is_help=True)
 app.add_typer(token_app, name="token")
 
@@ -42,21 +41,6 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-
-
-def run(command: Callable[[Settings], Coroutine[Any, Any, int]], *, interrupted: str = "") -> None:
-    """Runs an asynchronous command with the checked settings and exits with its status.
-
-    `interrupted` is what a person should know and do after Ctrl-C.
-    """
-    try:
-        status = anyio.run(command, settings_module.load())
-    except KeyboardInterrupt:
-        # Told here: typer ends without a word on it.
-        print(f"memhub: interrupted. {interrupted}".rstrip(), file=sys.stderr)
-        raise typer.Exit(130) from None
-    if status:
-        raise typer.Exit(status)
 
 
 @app.command()
@@ -85,81 +69,6 @@ def doctor(
     from ops.doctor import examine
 
     run(lambda settings: examine(settings, as_json=as_json))
-
-
-@app.command()
-def export(
-    project: Annotated[str | None, typer.Option(help="Only this project: its slug or UUID.")] = None,
-    tenant: Annotated[str | None, typer.Option(help="Only this tenant's projects.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file instead of standard output.")] = None,
-) -> None:
-    """Write every memory with its whole history as JSON Lines."""
-    from ops.export import AGAIN
-    from ops.export import export as write
-
-    run(lambda settings: write(settings, project=project, tenant=tenant, output=output), interrupted=AGAIN)
-
-
-@app.command("import")
-def import_(
-    source: Annotated[
-        str, typer.Argument(help="A file, a folder of Markdown, an http(s) URL, or - for standard input.")
-    ],
-    form: Annotated[str, typer.Option("--format", help=f"One of: {', '.join(_FORMATS)}.")] = "auto",
-    project: Annotated[str | None, typer.Option(help="The project to import into; made when it is not there.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be imported.")] = False,
-    accept_sensitive: Annotated[
-        bool, typer.Option("--accept-sensitive", help="Also what looks like a credential.")
-    ] = False,
-) -> None:
-    """Bring memories in; run again, it goes on where it was and makes no doubles."""
-    from ops.importing import AGAIN, Wish
-    from ops.importing import import_ as bring
-    from ops.moving.detection import Format
-
-    if form not in _FORMATS:
-        raise typer.BadParameter(f"must be one of {', '.join(_FORMATS)}", param_hint="--format")
-    wish = Wish(
-        source=source,
-        format=None if form == "auto" else Format(form),
-        project=project,
-        dry_run=dry_run,
-        accept_sensitive=accept_sensitive,
-    )
-    run(lambda settings: bring(settings, wish), interrupted=AGAIN)
-
-
-@app.command()
-def purge(
-    memory_ids: Annotated[list[str], typer.Argument(metavar="MEMORY_ID...", help="The ids of memories.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Destroy it: there is no way back.")] = False,
-    rewrite: Annotated[
-        bool, typer.Option(help="Rewrite the files of the tables too; other sessions wait meanwhile.")
-    ] = True,
-) -> None:
-    """Destroy every copy of a memory's words; its history stays as a skeleton."""
-    from ops.purge import AGAIN
-    from ops.purge import purge as destroy
-
-    run(lambda settings: destroy(settings, memory_ids, yes=yes, rewrite=rewrite), interrupted=AGAIN)
-
-
-@app.command()
-def backup(path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")]) -> None:
-    """Back the embedded database up to one file."""
-    from ops.backup import BACKUP_AGAIN
-    from ops.backup import backup as write
-
-    run(lambda settings: write(settings, path), interrupted=BACKUP_AGAIN)
-
-
-@app.command()
-def restore(path: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `memhub backup`.")]) -> None:
-    """Restore a backup into an empty data folder: whole and checked, or not at all."""
-    from ops.backup import RESTORE_AGAIN
-    from ops.backup import restore as bring_back
-
-    run(lambda settings: bring_back(settings, path), interrupted=RESTORE_AGAIN)
 
 
 @token_app.command("create")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,6 +17,7 @@ from rich.json import JSON
 from rich.markup import escape
 from rich.panel import Panel
 
+from ops.programs import program
 from shared.embedded import stop
 
 CALL_TIMEOUT_S = 60
@@ -35,13 +35,13 @@ _SHOWN = (
 )  # fmt: skip
 
 
-async def demonstrate(keep: bool) -> None:
+async def demonstrate(keep: bool, console: Console | None = None) -> None:
     """Runs the story on a throwaway database, or on the user's own with `keep`; raises when an answer differs."""
     async with AsyncExitStack() as stack:
         environment = dict(os.environ)
         if not keep:
             environment = await stack.enter_async_context(_throwaway(environment))
-        await _tell(Console(), environment)
+        await _tell(console or Console(), environment)
 
 
 async def _tell(console: Console, environment: dict[str, str]) -> None:
@@ -95,7 +95,7 @@ class _Speaker:
 
 @asynccontextmanager
 async def _client(name: str, environment: dict[str, str], console: Console) -> AsyncIterator[_Speaker]:
-    command = Path(sys.executable).with_name("memhub-server")
+    command = program("memhub-server")
     server = StdioServerParameters(command=str(command), env=environment | {"MEMHUB_LOG_LEVEL": "ERROR"})
     async with Client(server, client_info=Implementation(name=name, version="1")) as client:
         yield _Speaker(name, client, console)

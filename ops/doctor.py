@@ -62,7 +62,7 @@ async def _findings(settings: Settings) -> AsyncIterator[Finding]:
 
 async def _of_database(connection: asyncpg.Connection) -> AsyncIterator[Finding]:
     await requirements.check(connection)
-    version = ".".join(str(part) for part in connection.get_server_version()[:2])
+    version = connection.get_settings().server_version.split()[0]
     yield Finding("database", True, f"PostgreSQL {version} answers")
     try:
         await migrations.verify(connection)
@@ -139,7 +139,7 @@ async def _invariants(connection: asyncpg.Connection) -> Finding:
 @asynccontextmanager
 async def _connected(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
     with ExitStack() as lease:
-        dsn = settings.database_url or await anyio.to_thread.run_sync(attach, settings, lease)
+        dsn = settings.direct_url or await anyio.to_thread.run_sync(attach, settings, lease)
         with translated("read"):
             connection = await asyncpg.connect(dsn, timeout=settings.connect_timeout_s)
             try:

@@ -17,7 +17,7 @@ from shared.settings import Settings
 async def migrate(settings: Settings) -> int:
     """Applies what is pending and says so; 0 also when nothing was."""
     with ExitStack() as lease:
-        dsn = settings.database_url or await anyio.to_thread.run_sync(attach, settings, lease)
+        dsn = settings.direct_url or await anyio.to_thread.run_sync(attach, settings, lease)
         with translated("read"):
             connection = await asyncpg.connect(dsn, timeout=settings.connect_timeout_s)
             try:

@@ -90,7 +90,7 @@ async def revoke(settings: Settings, token_id: str) -> int:
 @asynccontextmanager
 async def _operator(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
     with ExitStack() as lease:
-        dsn = settings.database_url
+        dsn = settings.direct_url
         if dsn is None:
             dsn = await anyio.to_thread.run_sync(attach, settings, lease)
         await prepare(dsn, own=settings.database_url is None)

@@ -10,15 +10,15 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from server import answers, arguments, resources, tools
+from server import answers, arguments, prompts, resources, tools
 from server.call import Call, Caller
 from server.caller import Identify
 from server.changes import Hub
 from server.gateway import Gateway
-from server.record import Record, recorded
+from server.record import Meter, Record, Unmetered, recorded
 from server.subscriptions import Subscriptions
 from server.tools.tool import Tool
-from shared.errors import MemhubError
+from shared.errors import MemhubError, SensitiveContent
 
 INSTRUCTIONS = """\
 Shared, versioned memory of this project: what any AI client stores here, every other one finds. Before \
@@ -35,6 +35,7 @@ class Application:
     def __init__(self, *, gateway: Gateway, identify: Identify) -> None:
         self._gateway = gateway
         self._identify = identify
+        self.meter: Meter = Unmetered()
         self._hub = Hub(gateway)
         self.subscriptions = Subscriptions(self._hub)
 
@@ -54,6 +55,8 @@ class Application:
             on_list_resources=self._list_resources,
             on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
             on_subscriptions_listen=self._listen,
@@ -75,11 +78,13 @@ class Application:
                 code=mcp_types.INVALID_PARAMS,
                 message=f"Unknown tool. Known: {', '.join(tools.BY_NAME)}.",
             )
-        record = Record("tool_call", tool=tool.name, tenant=None, project=None)
+        record = Record(self.meter, "tool_call", name=tool.name, tool=tool.name, tenant=None, project=None)
         try:
             result = await self._run(tool, context, params.arguments or {}, record)
         except MemhubError as refused:
             record.close(ok=False, outcome=refused.code)
+            if isinstance(refused, SensitiveContent):
+                self.meter.screened(refused.detector)
             return answers.refusal(refused)
         except Exception as bug:
             record.crashed(bug)
@@ -98,6 +103,8 @@ class Application:
             result = await tool.run(call, parsed)
         finally:
             record.fields["project"] = call.project
+        if getattr(result, "degraded", None):
+            self.meter.degraded(tool.name)
         answer = answers.success(result)
         record.close(ok=True, outcome=getattr(result, "outcome", "found"))
         return answer
@@ -106,15 +113,32 @@ class Application:
         self, context: Context, params: mcp_types.ReadResourceRequestParams
     ) -> mcp_types.ReadResourceResult:
         uri = str(params.uri)
-        async with recorded("resource_read", uri) as record:
+        async with recorded(self.meter, "resource_read", uri) as record:
             text = await self._read(uri, context, record)
             record.close(ok=True, outcome="read")
-        contents = mcp_types.TextResourceContents(uri=uri, mime_type=resources.MIME_TYPE, text=text)
+        contents = mcp_types.TextResourceContents(uri=uri, mime_type=resources.find(uri).mime_type, text=text)
         return mcp_types.ReadResourceResult(contents=[contents])
+
+    async def _list_prompts(self, _context: Context, _params: object) -> mcp_types.ListPromptsResult:
+        return mcp_types.ListPromptsResult(prompts=[prompt.published() for prompt in prompts.BY_NAME.values()])
+
+    async def _get_prompt(
+        self, context: Context, params: mcp_types.GetPromptRequestParams
+    ) -> mcp_types.GetPromptResult:
+        async with recorded(self.meter, "prompt_get", None) as record:
+            prompt = prompts.find(params.name)
+            record.fields["prompt"] = prompt.name
+            call = Call(backend=await self._gateway.backend(), caller=self._caller(context, record))
+            try:
+                answer = await prompt.answer(call, params.arguments or {})
+            finally:
+                record.fields["project"] = call.project
+            record.close(ok=True, outcome="written")
+        return answer
 
     async def _subscribe(self, context: Context, params: mcp_types.SubscribeRequestParams) -> mcp_types.EmptyResult:
         uri = str(params.uri)
-        async with recorded("resource_subscribe", uri) as record:
+        async with recorded(self.meter, "resource_subscribe", uri) as record:
             caller = self._caller(context, record)
             await self.subscriptions.subscribe(context, caller, uri)
             record.close(ok=True, outcome="subscribed")
@@ -122,7 +146,7 @@ class Application:
 
     async def _unsubscribe(self, context: Context, params: mcp_types.UnsubscribeRequestParams) -> mcp_types.EmptyResult:
         uri = str(params.uri)
-        async with recorded("resource_unsubscribe", uri) as record:
+        async with recorded(self.meter, "resource_unsubscribe", uri) as record:
             await self.subscriptions.unsubscribe(context, uri)
             record.close(ok=True, outcome="unsubscribed")
         return mcp_types.EmptyResult()
@@ -130,7 +154,7 @@ class Application:
     async def _listen(
         self, context: Context, params: mcp_types.SubscriptionsListenRequestParams
     ) -> mcp_types.SubscriptionsListenResult:
-        async with recorded("subscriptions_listen", None) as record:
+        async with recorded(self.meter, "subscriptions_listen", None) as record:
             result = await self.subscriptions.listen(context, lambda: self._caller(context, record), params)
             record.close(ok=True, outcome="ended")
         return result

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
-from shared.domain import Author, Changes, Memory, ProjectScope
+from shared.domain import Author, Changes, Memory, MemoryType, ProjectScope
+from shared.embedding.models import EmbeddingModel
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
 
@@ -22,6 +23,41 @@ class Health:
     """What a database that can be served from says of itself."""
 
     fleet: Literal["alive", "absent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    work: Work
+    in_use: int
+    idle: int
+    connections_max: int
+
+
+class Queue(Protocol):
+    """`oldest_due_age_s` is None when no job is due."""
+
+    @property
+    def queue(self) -> str: ...
+
+    @property
+    def todo(self) -> int: ...
+
+    @property
+    def doing(self) -> int: ...
+
+    @property
+    def failed(self) -> int: ...
+
+    @property
+    def oldest_due_age_s(self) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much there is to do, and how many connections do it."""
+
+    pools: tuple[Pool, ...]
+    queues: Sequence[Queue]
 
 
 class Used(Protocol):
@@ -82,9 +118,39 @@ class Memories(Protocol):
         self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
     ) -> object: ...
 
-    async def search(self, connection: Any, scope: ProjectScope, author: Author, request: Search) -> object: ...
+    async def current_model(self, connection: Any) -> EmbeddingModel | None:
+        """The model whose vectors answer searches now."""
+        ...
+
+    async def meaning(self, query: str | None, model: EmbeddingModel | None) -> Any:
+        """The query's vector, or why there is none, within the embedder's deadline; hold no connection meanwhile."""
+        ...
+
+    async def search(
+        self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: Any
+    ) -> object: ...
 
     async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> object: ...
+
+    async def context(
+        self,
+        connection: Any,
+        scope: ProjectScope,
+        author: Author,
+        *,
+        query: str | None,
+        token_budget: int,
+        types: tuple[MemoryType, ...] | None,
+        understood: Any,
+    ) -> object: ...
+
+    async def similar(
+        self, connection: Any, scope: ProjectScope, author: Author, content: str, *, written: UUID, understood: Any
+    ) -> Sequence[object]:
+        """Live memories close to what was written; none where they would come late."""
+        ...
+
+    async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> object: ...
 
     async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory: ...
 
@@ -116,5 +182,7 @@ class Backend(Protocol):
     async def health(self) -> Health:
         """Raises BackendUnavailable and SchemaMismatch where calls could not be served."""
         ...
+
+    async def load(self) -> Load: ...
 
     async def aclose(self) -> None: ...

@@ -33,8 +33,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         loaded = settings.load()
         logs.configure(loaded.log_level)
-        from server import opening  # noqa: PLC0415
+        from server import opening, tracing  # noqa: PLC0415
 
+        if settings.exports_traces():
+            tracing.begin("memhub-server")
         if claimed is None:
             from server.http import serving  # noqa: PLC0415
 

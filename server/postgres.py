@@ -6,17 +6,31 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 from uuid import UUID
 
-from server.backend import Backend, Health, Work
-from shared import feed, migrations, projects, statements
+from pydantic import SecretStr
+
+from server.backend import Backend, Health, Load, Pool, Work
+from server.upkeep import Upkeep
+from shared import feed, migrations, projects, statements, status
 from shared.database import Database
-from shared.domain import Author, Memory, ProjectScope
+from shared.domain import Author, Memory, MemoryType, ProjectScope
+from shared.embedding import registry
+from shared.embedding.address import embedder_address
+from shared.embedding.client import QueryEmbedder
+from shared.embedding.models import EmbeddingModel
 from shared.memories import rows
-from shared.memories.forget import forget, restore
-from shared.memories.history import history
-from shared.memories.remember import remember
-from shared.memories.revise import revise
+from shared.memories.forget import Forgotten, forget, restore
+from shared.memories.history import History, history
+from shared.memories.remember import Remembered, remember
+from shared.memories.requests import Remember, Revise
+from shared.memories.revise import Revised, revise
+from shared.memories.stats import Stats, stats
 from shared.opening import opened
+from shared.retrieval import meaning
+from shared.retrieval.context import Context, ContextRequest, context
+from shared.retrieval.meaning import Meaning
+from shared.retrieval.requests import Found, Search
 from shared.retrieval.search import search
+from shared.retrieval.similar import Similar, similar
 from shared.settings import Settings
 
 _FLEET_IS_ALIVE = statements.load("health")["fleet_is_alive"]
@@ -26,17 +40,32 @@ async def open_backend(settings: Settings) -> Backend:
     """The opened database of the settings. Raises BackendUnavailable, ConfigurationError and SchemaMismatch."""
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(opened(settings, application="memhub-server"))
-        return Postgres(database, stack.pop_all())
+        async with database.connection("write") as connection:
+            await registry.announce(connection, settings)
+        embedder = QueryEmbedder(
+            embedder_address(settings),
+            timeout_s=settings.query_embedding_timeout_s,
+            api_key=_revealed(settings.embedding_api_key),
+        )
+        stack.push_async_callback(embedder.close)
+        upkeep = Upkeep(database, settings)
+        stack.push_async_callback(upkeep.aclose)
+        upkeep.start()
+        return Postgres(database, _Memories(upkeep, embedder), stack.pop_all())
+
+
+def _revealed(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
 
 
 class Postgres:
     """An opened database and its services."""
 
-    def __init__(self, database: Database, held: AsyncExitStack) -> None:
+    def __init__(self, database: Database, memories: _Memories, held: AsyncExitStack) -> None:
         self._database = database
         self._held = held
         self.projects = projects
-        self.memories = _Memories()
+        self.memories = memories
         self.feed = feed
 
     def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
@@ -47,20 +76,93 @@ class Postgres:
             await migrations.verify(connection)
             return Health(fleet="alive" if await connection.fetchval(_FLEET_IS_ALIVE) else "absent")
 
+    async def load(self) -> Load:
+        async with self._database.connection("read") as connection:
+            queues = await status.queues(connection)
+        pools = tuple(Pool(use.work, use.in_use, use.idle, use.connections_max) for use in self._database.use())
+        return Load(pools=pools, queues=queues)
+
     async def aclose(self) -> None:
         await self._held.aclose()
 
 
 class _Memories:
-    """The services by the names that the tools know."""
+    """The services by the names that the tools know, with what each owes beside its answer."""
 
-    remember = staticmethod(remember)
-    revise = staticmethod(revise)
-    forget = staticmethod(forget)
-    restore = staticmethod(restore)
-    search = staticmethod(search)
-    history = staticmethod(history)
+    def __init__(self, upkeep: Upkeep, embedder: QueryEmbedder) -> None:
+        self._upkeep = upkeep
+        self._embedder = embedder
 
-    @staticmethod
-    async def read(connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory:
+    async def remember(self, connection: Any, scope: ProjectScope, author: Author, request: Remember) -> Remembered:
+        remembered = await remember(connection, scope, author, request)
+        if remembered.embedding == "pending":
+            self._upkeep.waker.wake()
+        return remembered
+
+    async def revise(self, connection: Any, scope: ProjectScope, author: Author, request: Revise) -> Revised:
+        revised = await revise(connection, scope, author, request)
+        if revised.outcome == "revised":
+            self._upkeep.waker.wake()
+        return revised
+
+    async def forget(
+        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+    ) -> Forgotten:
+        return await forget(connection, scope, author, memory_id, reason=reason)
+
+    async def restore(
+        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+    ) -> Forgotten:
+        restored = await restore(connection, scope, author, memory_id, reason=reason)
+        if restored.outcome == "restored":
+            self._upkeep.waker.wake()
+        return restored
+
+    async def current_model(self, connection: Any) -> EmbeddingModel | None:
+        return await meaning.current_model(connection)
+
+    async def meaning(self, query: str | None, model: EmbeddingModel | None) -> Meaning:
+        understood = await meaning.of_query(query, model, self._embedder)
+        if query is not None and model is not None and understood.vector is None:
+            self._upkeep.ensure_worker()
+        return understood
+
+    async def search(
+        self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: Meaning
+    ) -> Found:
+        found = await search(connection, scope, author, request, meaning=understood)
+        if request.query is not None:
+            self._upkeep.counters.count(scope.project_id, [hit.memory_id for hit in found.results], "search")
+        return found
+
+    async def context(
+        self,
+        connection: Any,
+        scope: ProjectScope,
+        author: Author,
+        *,
+        query: str | None,
+        token_budget: int,
+        types: tuple[MemoryType, ...] | None,
+        understood: Meaning,
+    ) -> Context:
+        request = ContextRequest(query=query, token_budget=token_budget, types=types)
+        told = await context(connection, scope, author, request, meaning=understood)
+        self._upkeep.counters.count(scope.project_id, [item.memory_id for item in told.items], "context")
+        return told
+
+    async def similar(
+        self, connection: Any, scope: ProjectScope, author: Author, content: str, *, written: UUID, understood: Meaning
+    ) -> tuple[Similar, ...]:
+        return await similar(connection, scope, author, content, written=written, meaning=understood)
+
+    async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> History:
+        told = await history(connection, scope, author, memory_id)
+        self._upkeep.counters.count(scope.project_id, [memory_id], "history")
+        return told
+
+    async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> Stats:
+        return await stats(connection, scope, author)
+
+    async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory:
         return (await rows.read(connection, scope, author, memory_id)).memory

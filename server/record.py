@@ -6,19 +6,41 @@ import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Protocol
 
-from server import answers
+from server import answers, tracing
 from shared import logs
 from shared.errors import MemhubError
 
 
-class Record:
-    """The first close writes the line."""
+class Meter(Protocol):
+    """Counts calls; what it is told has few values, and none that a caller chooses."""
 
-    def __init__(self, event: str, **fields: object) -> None:
+    def called(self, event: str, name: str | None, *, outcome: str, seconds: float) -> None: ...
+
+    def degraded(self, tool: str) -> None: ...
+
+    def screened(self, detector: str) -> None: ...
+
+
+class Unmetered:
+    def called(self, event: str, name: str | None, *, outcome: str, seconds: float) -> None: ...
+
+    def degraded(self, tool: str) -> None: ...
+
+    def screened(self, detector: str) -> None: ...
+
+
+class Record:
+    """The first close writes the line and tells the meter."""
+
+    def __init__(self, meter: Meter, event: str, *, name: str | None = None, **fields: object) -> None:
         self.request_id = secrets.token_hex(8)
         self.fields: dict[str, object] = dict(fields)
+        self._meter = meter
         self._event = event
+        self._name = name
+        self._trace = tracing.join(self.request_id)
         self._started_s = time.perf_counter()
         self._closed = False
 
@@ -26,13 +48,17 @@ class Record:
         if self._closed:
             return
         self._closed = True
+        seconds = time.perf_counter() - self._started_s
+        self._meter.called(self._event, self._name, outcome=outcome, seconds=seconds)
+        traced = {} if self._trace is None else {"trace": self._trace}
         logs.event(
             self._event,
             **self.fields,  # type: ignore[arg-type]
-            ms=round((time.perf_counter() - self._started_s) * 1000, 2),
+            ms=round(seconds * 1000, 2),
             ok=ok,
             outcome=outcome,
             request_id=self.request_id,
+            **traced,
         )
 
     def crashed(self, bug: Exception) -> None:
@@ -41,9 +67,9 @@ class Record:
 
 
 @asynccontextmanager
-async def recorded(event: str, uri: str | None) -> AsyncIterator[Record]:
+async def recorded(meter: Meter, event: str, uri: str | None) -> AsyncIterator[Record]:
     """A record of what is done with a resource; what is raised inside leaves as a protocol error."""
-    record = Record(event, resource=None, tenant=None, project=None)
+    record = Record(meter, event, resource=None, tenant=None, project=None)
     try:
         yield record
     except MemhubError as refused:

@@ -12,18 +12,23 @@ import mcp_types
 import orjson
 from pydantic import BaseModel
 
+from server import arguments
 from server.call import Call
+from server.tools import memory_context
 from server.tools.memory_history import MemoryHistoryResult
 from server.tools.views import View, WholeMemoryView
 from shared.domain import Change, ProjectScope, Status
 from shared.errors import InvalidArgument, MemoryNotFound
 
 MIME_TYPE = "application/json"
+BRIEF_MIME_TYPE = "text/markdown"
 PROJECTS_URI = "memory://projects"
 _URI_CHARACTERS_MAX = 512
 _MEMORY = re.compile(
     r"memory://memories/(?P<memory_id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?P<history>/history)?"
 )
+
+_CONTEXT = re.compile(r"memory://projects/(?P<slug>[A-Za-z0-9._-]{2,64})/context")
 
 RESOURCES = (
     mcp_types.Resource(
@@ -34,6 +39,12 @@ RESOURCES = (
     ),
 )
 TEMPLATES = (
+    mcp_types.ResourceTemplate(
+        uri_template="memory://projects/{slug}/context",
+        name="context",
+        description="The brief of what holds in a project, as memory_context gives it without a query.",
+        mime_type=BRIEF_MIME_TYPE,
+    ),
     mcp_types.ResourceTemplate(
         uri_template="memory://memories/{id}",
         name="memory",
@@ -61,18 +72,23 @@ class Reading:
 
     name: str
     read: Callable[[Call], Awaitable[str]]
+    mime_type: str = MIME_TYPE
 
 
 def find(uri: str) -> Reading:
     """The resource that a URI names. Raises InvalidArgument where it names none."""
     if uri == PROJECTS_URI:
         return Reading("projects", _projects)
+    briefed = _CONTEXT.fullmatch(uri[:_URI_CHARACTERS_MAX])
+    if briefed is not None:
+        return Reading("context", lambda call: _context(call, briefed["slug"]), mime_type=BRIEF_MIME_TYPE)
     named = _MEMORY.fullmatch(uri[:_URI_CHARACTERS_MAX])
     if named is None:
         raise InvalidArgument(
             "uri",
             "no such resource",
-            next="Read memory://projects, memory://memories/{id} or memory://memories/{id}/history.",
+            next="Read memory://projects, memory://projects/{slug}/context, memory://memories/{id} or "
+            "memory://memories/{id}/history.",
         )
     memory_id = UUID(named["memory_id"])
     if named["history"]:
@@ -100,6 +116,11 @@ async def _projects(call: Call) -> str:
     async with call.reading() as connection:
         projects = await call.projects.listed(connection, call.caller.tenant)
     return _json({"projects": [_plain(ProjectView.model_validate(listed.project)) for listed in projects]})
+
+
+async def _context(call: Call, slug: str) -> str:
+    asked = arguments.parse(memory_context.MemoryContextArguments, {"project": slug})
+    return (await memory_context.run(call, asked)).brief
 
 
 async def _memory(call: Call, memory_id: UUID) -> str:

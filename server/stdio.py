@@ -27,13 +27,13 @@ from mcp_types import (
 )
 from pydantic_core import PydanticSerializationError
 
-from server import caller, workspace
+from server import caller, tracing
 from server.application import Application
 from server.backend import Backend
 from server.gateway import Gateway
 from server.messages import Lines, Oversized, decode
 from server.wire import Wire
-from shared import logs
+from shared import logs, workspace
 from shared.settings import Settings
 
 DRAIN_S = 5.0
@@ -54,7 +54,7 @@ Incoming = SessionMessage | Exception
 def run(settings: Settings, *, wire: Wire, opener: Callable[[], Awaitable[Backend]]) -> None:
     """Serve one client and end the process."""
     gateway = Gateway(opener=opener)
-    application = Application(gateway=gateway, identify=caller.of_stdio(settings, aliases=workspace.aliases))
+    application = Application(gateway=gateway, identify=caller.of_stdio(settings, aliases=workspace.aliases_here))
     try:
         anyio.run(_serve, wire, gateway, application)
     except BaseException as bug:
@@ -64,6 +64,7 @@ def run(settings: Settings, *, wire: Wire, opener: Callable[[], Awaitable[Backen
 
 async def _serve(wire: Wire, gateway: Gateway, application: Application) -> None:
     await _Session(wire=wire, gateway=gateway).serve(application)
+    await anyio.to_thread.run_sync(tracing.flush)
     # Here, not after the loop has closed: it would wait for a thread in a read that nothing can interrupt.
     os._exit(0)
 

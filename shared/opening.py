@@ -8,9 +8,12 @@ from contextlib import ExitStack, asynccontextmanager
 import anyio.to_thread
 import asyncpg
 
-from shared import migrations
+from shared import migrations, statements
 from shared.database import Database, translated
+from shared.errors import ConfigurationError
 from shared.settings import Settings
+
+_LOGIN_ROLE = statements.load("opening")["login_role"]
 
 
 @asynccontextmanager
@@ -21,15 +24,28 @@ async def opened(settings: Settings, *, application: str) -> AsyncIterator[Datab
     SchemaMismatch.
     """
     with ExitStack() as lease:
-        dsn = settings.database_url
+        dsn = settings.direct_url
         if dsn is None:
             dsn = await anyio.to_thread.run_sync(attach, settings, lease)
         await prepare(dsn, own=settings.database_url is None)
-        database = await Database.open(dsn, settings, application=application)
+        database = await Database.open(settings.database_url or dsn, settings, application=application)
         try:
+            if settings.is_pooled:
+                await _refuse_owner(database)
             yield database
         finally:
             await database.aclose()
+
+
+async def _refuse_owner(database: Database) -> None:
+    """Behind a pooler no role can be set: what holds servers back must be the login role's own rights."""
+    async with database.connection("read") as connection:
+        role = await connection.fetchrow(_LOGIN_ROLE)
+    if role["may_destroy"]:
+        raise ConfigurationError(
+            f"MEMHUB_DATABASE_URL logs in as {role['name']}, which may delete what was said.",
+            next="Let it log in as a role that is only a member of memhub_server (see docs/pgbouncer.md).",
+        )
 
 
 async def prepare(dsn: str, *, own: bool) -> None:

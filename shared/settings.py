@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-import platformdirs
 from pydantic import (
     AnyHttpUrl,
     Field,
@@ -20,10 +19,8 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from shared.environment import CONVERSATION_PATTERN, TENANT_PATTERN, default_data_dir
 from shared.errors import ConfigurationError
-
-TENANT_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
-CONVERSATION_PATTERN = re.compile(r"[\x21-\x7e]{1,512}", re.ASCII)
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
 
@@ -34,19 +31,13 @@ _POSTGRES_URL: TypeAdapter[PostgresDsn] = TypeAdapter(PostgresDsn)
 _HTTP_URL: TypeAdapter[AnyHttpUrl] = TypeAdapter(AnyHttpUrl)
 
 
-def default_data_dir() -> Path:
-    """The platform's data folder; root's is a system folder, so that root's home is never opened."""
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        return Path("/var/lib/memhub")
-    return Path(platformdirs.user_data_dir("memhub", appauthor=False))
-
-
 class Settings(BaseSettings):
     """The environment, read once; `load` is the only way in."""
 
     model_config = SettingsConfigDict(env_prefix="MEMHUB_", extra="ignore", frozen=True, env_ignore_empty=True)
 
     database_url: str | None = None
+    database_direct_url: str | None = None
     data_dir: Path = Field(default_factory=default_data_dir)
     tenant: str = "local"
     project: str | None = None
@@ -75,6 +66,7 @@ class Settings(BaseSettings):
     rate_limit_per_s: float = Field(default=200, gt=0, le=1_000_000)
     http_body_bytes_max: int = Field(default=1_048_576, ge=65_536, le=67_108_864)
     http_sessions_max: int = Field(default=10_000, ge=1, le=1_000_000)
+    http_recheck_s: float = Field(default=10, gt=0, le=3_600)
     http_session_idle_s: float = Field(default=1_800, gt=0, le=86_400)
 
     stats_flush_s: float = Field(default=30, ge=0.1, le=3600)
@@ -105,11 +97,23 @@ class Settings(BaseSettings):
     failed_job_retention_days: float = Field(default=30, gt=0, le=3650)
     run_retention_days: float = Field(default=7, gt=0, le=3650)
 
-    @field_validator("database_url")
+    @property
+    def is_pooled(self) -> bool:
+        """Whether database_url leads to a pooler in transaction mode, which keeps no state of a session."""
+        return self.database_direct_url is not None
+
+    @property
+    def direct_url(self) -> str | None:
+        """The way to PostgreSQL itself; None for an embedded one."""
+        return self.database_direct_url or self.database_url
+
+    @field_validator("database_url", "database_direct_url")
     @classmethod
-    def _is_postgres(cls, url: str | None) -> str | None:
+    def _is_postgres(cls, url: str | None, others: ValidationInfo) -> str | None:
         if url is not None:
             _POSTGRES_URL.validate_python(url)
+            if others.field_name == "database_direct_url" and others.data.get("database_url") is None:
+                raise ValueError("is for a database whose MEMHUB_DATABASE_URL leads to a pooler: set that too")
         return url
 
     @field_validator("data_dir")
@@ -181,6 +185,12 @@ class Settings(BaseSettings):
         if not all(_HOST.fullmatch(host) for host in hosts):
             raise ValueError("host names such as memory.example.com, separated by commas")
         return hosts
+
+
+def exports_traces() -> bool:
+    """Whether OpenTelemetry's own variables name a collector for traces."""
+    named = any(os.environ.get(f"OTEL_EXPORTER_OTLP_{kind}ENDPOINT") for kind in ("", "TRACES_"))
+    return named and os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true"
 
 
 def load() -> Settings:

@@ -113,19 +113,24 @@ class Status:
         return asdict(self) | {"models": models}
 
 
+async def queues(connection: asyncpg.Connection) -> tuple[Queue, ...]:
+    """The backlog of the fleet. Reads only."""
+    return tuple(Queue(**row) for row in await connection.fetch(_QUEUES, list(QUEUES)))
+
+
 async def status(connection: asyncpg.Connection, settings: Settings) -> Status:
     """Reads only, all at one instant."""
-    queues = list(QUEUES)
+    names = list(QUEUES)
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         at: datetime = await connection.fetchval(_NOW)
-        by_queue = await connection.fetch(_QUEUES, queues)
-        troubled = await connection.fetch(_TROUBLED_JOBS, queues, JOBS_LISTED_MAX)
+        backlog = await queues(connection)
+        troubled = await connection.fetch(_TROUBLED_JOBS, names, JOBS_LISTED_MAX)
         models = await connection.fetch(_MODELS, settings.embedding_attempts_max)
         workers = await connection.fetch(_WORKERS)
         runs = await connection.fetch(_LAST_RUNS)
     return Status(
         at=at,
-        queues=tuple(Queue(**row) for row in by_queue),
+        queues=backlog,
         troubled_jobs=tuple(TroubledJob(**row) for row in troubled),
         models=tuple(Model(**row) for row in models),
         workers=tuple(_worker(row, silence_s=settings.worker_silence_s) for row in workers),

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -33,13 +33,13 @@ _LOCALE = {
     "16": ("--locale-provider=libc", "--lc-collate=C", "--lc-ctype=C.UTF-8"),
 }
 
-# Throw-away data: durability off. A test of 50 writers beside others needs the connections.
-_OPTIONS = {
-    "listen_addresses": "",
+# A test of 50 writers beside others needs the connections.
+_OPTIONS = {"listen_addresses": "", "max_connections": "300"}
+
+_THROW_AWAY = {
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
-    "max_connections": "300",
     "shared_buffers": "64MB",
     "max_wal_size": "128MB",
     "autovacuum": "off",
@@ -94,17 +94,20 @@ class Databases:
 
 
 @contextmanager
-def running_cluster(version: str) -> Iterator[Cluster]:
-    """A new cluster of PostgreSQL `version` ("18" or "16"); server and folder are gone afterwards."""
+def running_cluster(version: str, *, durable: bool = False) -> Iterator[Cluster]:
+    """A new cluster of PostgreSQL `version` ("18" or "16"); server and folder are gone afterwards.
+
+    `durable` keeps PostgreSQL's own settings and a disk under them, for what is measured.
+    """
     cluster = Cluster(
         folder=Path(tempfile.mkdtemp(prefix="mh-", dir="/tmp")),
-        data=Path(tempfile.mkdtemp(prefix="mh-", dir=_fast_folder())),
+        data=Path(tempfile.mkdtemp(prefix="mh-", dir="/var/tmp" if durable else _fast_folder())),
     )
     try:
         account = _unprivileged_account(cluster)
         programs = _reachable_programs(version, cluster, account)
         _initialise(version, programs, cluster, account)
-        server = _start(programs, cluster, account)
+        server = _start(programs, cluster, account, _OPTIONS if durable else _OPTIONS | _THROW_AWAY)
     except BaseException:
         shutil.rmtree(cluster.folder)
         shutil.rmtree(cluster.data)
@@ -161,9 +164,11 @@ def _initialise(version: str, programs: Path, cluster: Cluster, account: Account
     assert done.returncode == 0, done.stderr
 
 
-def _start(programs: Path, cluster: Cluster, account: Account | None) -> subprocess.Popen[bytes]:
-    options = [f"--{name}={value}" for name, value in _OPTIONS.items()]
-    command = [str(programs / "postgres"), "-D", str(cluster.data), "-k", str(cluster.folder), *options]
+def _start(
+    programs: Path, cluster: Cluster, account: Account | None, options: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    settings = [f"--{name}={value}" for name, value in options.items()]
+    command = [str(programs / "postgres"), "-D", str(cluster.data), "-k", str(cluster.folder), *settings]
     return subprocess.Popen(
         ["/bin/sh", "-c", _SUPERVISOR, "supervisor", str(cluster.folder), str(cluster.data), *command],
         stdin=subprocess.PIPE,

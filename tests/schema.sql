@@ -1,5 +1,56 @@
 CREATE SCHEMA memhub;
 
+CREATE DOMAIN memhub.author_kind AS text
+	CONSTRAINT author_kind_check CHECK ((VALUE = ANY (ARRAY['agent'::text, 'human_confirmed'::text, 'import'::text])));
+
+CREATE DOMAIN memhub.category AS text
+	CONSTRAINT category_check CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 128)));
+
+CREATE DOMAIN memhub.client AS text
+	CONSTRAINT client_check CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 512)));
+
+CREATE DOMAIN memhub.content AS text
+	CONSTRAINT content_check CHECK (((octet_length(VALUE) >= 1) AND (octet_length(VALUE) <= 32000)));
+
+CREATE DOMAIN memhub.conversation AS text COLLATE pg_catalog."C"
+	CONSTRAINT conversation_check CHECK (((VALUE ~ '^[\x21-\x7e]+$'::text) AND (octet_length(VALUE) <= 512)));
+
+CREATE DOMAIN memhub.event_name AS text
+	CONSTRAINT event_name_check CHECK ((VALUE ~ '^[a-z_]{1,64}$'::text));
+
+CREATE DOMAIN memhub.idempotency_key AS text COLLATE pg_catalog."C"
+	CONSTRAINT idempotency_key_check CHECK (((octet_length(VALUE) >= 8) AND (octet_length(VALUE) <= 128)));
+
+CREATE DOMAIN memhub.importance AS smallint
+	CONSTRAINT importance_check CHECK (((VALUE >= 0) AND (VALUE <= 100)));
+
+CREATE DOMAIN memhub.memory_type AS text
+	CONSTRAINT memory_type_check CHECK ((VALUE = ANY (ARRAY['DECISION'::text, 'CONSTRAINT'::text, 'FACT'::text, 'TASK'::text])));
+
+CREATE DOMAIN memhub.natural_number AS integer
+	CONSTRAINT natural_number_check CHECK ((VALUE >= 0));
+
+CREATE DOMAIN memhub.origin AS text
+	CONSTRAINT origin_check CHECK ((VALUE = ANY (ARRAY['remember'::text, 'revise'::text, 'restore'::text, 'import'::text])));
+
+CREATE DOMAIN memhub.remark AS text
+	CONSTRAINT remark_check CHECK ((octet_length(VALUE) <= 1000));
+
+CREATE DOMAIN memhub.retirer AS text
+	CONSTRAINT retirer_check CHECK ((VALUE = ANY (ARRAY['client'::text, 'judge'::text])));
+
+CREATE DOMAIN memhub.revision_number AS integer
+	CONSTRAINT revision_number_check CHECK ((VALUE >= 1));
+
+CREATE DOMAIN memhub.sha256 AS bytea
+	CONSTRAINT sha256_check CHECK ((octet_length(VALUE) = 32));
+
+CREATE DOMAIN memhub.status AS text
+	CONSTRAINT status_check CHECK ((VALUE = ANY (ARRAY['ACTIVE'::text, 'SUPERSEDED'::text, 'DELETED'::text])));
+
+CREATE DOMAIN memhub.tags AS text[]
+	CONSTRAINT tags_check CHECK ((cardinality(VALUE) <= 20));
+
 CREATE FUNCTION memhub.guard_attestation() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog'
@@ -43,26 +94,26 @@ BEGIN
         IF (NEW.project_id, NEW.id, NEW.created_at, NEW.conversation)
             IS DISTINCT FROM (OLD.project_id, OLD.id, OLD.created_at, OLD.conversation) THEN
             RAISE EXCEPTION 'memory % cannot change its project, id, birth or scope', OLD.id
-                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'memories_guard';
         END IF;
         IF NOT (NEW.revision_no = OLD.revision_no
                 OR NEW.revision_no = OLD.revision_no + 1 AND NEW.status = 'ACTIVE') THEN
             RAISE EXCEPTION 'memory % is % at revision % and cannot go to %',
                 OLD.id, NEW.status, OLD.revision_no, NEW.revision_no
-                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'memories_guard';
         END IF;
         IF NEW.status <> OLD.status
             AND NOT (OLD.status = 'ACTIVE'
                      OR NEW.status = 'ACTIVE' AND (OLD.status = 'DELETED' OR OLD.retired_by = 'judge')) THEN
             RAISE EXCEPTION 'memory % cannot go from % to %', OLD.id, OLD.status, NEW.status
-                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'memories_guard';
         END IF;
         -- Else who retired it could be rewritten, and what a client superseded be restored as if a judge had.
         IF NEW.status = OLD.status
             AND (NEW.retired_at, NEW.retired_by, NEW.superseded_by)
                 IS DISTINCT FROM (OLD.retired_at, OLD.retired_by, OLD.superseded_by) THEN
             RAISE EXCEPTION 'memory % is % already', OLD.id, OLD.status
-                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'memories_guard';
         END IF;
         IF NEW.retired_at IS NOT DISTINCT FROM OLD.retired_at THEN
             RETURN NEW;
@@ -72,7 +123,7 @@ BEGIN
             AND (TG_OP = 'UPDATE' OR NEW.created_at BETWEEN now() AND clock_timestamp()))
         AND NOT current_user = 'memhub_operator' THEN
         RAISE EXCEPTION 'memory % has a time that is not of this transaction', NEW.id
-            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'memories_guard',
                   HINT = 'Use clock_timestamp(), read after the locks.';
     END IF;
     RETURN NEW;
@@ -87,7 +138,7 @@ BEGIN
     IF current_user = 'memhub_operator' THEN
         IF TG_OP = 'UPDATE' AND NEW.content <> OLD.content THEN
             RAISE EXCEPTION 'revision % of memory % can be emptied, not rewritten', OLD.revision_no, OLD.memory_id
-                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'memory_revisions_guard';
         END IF;
         RETURN NEW;
     END IF;
@@ -95,7 +146,7 @@ BEGIN
         IF NOT NEW.valid_from BETWEEN now() AND clock_timestamp() OR NEW.valid_to IS NOT NULL
             OR NEW.purged_at IS NOT NULL THEN
             RAISE EXCEPTION 'revision % of memory % must begin now and be open', NEW.revision_no, NEW.memory_id
-                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'memory_revisions_guard',
                       HINT = 'Use clock_timestamp(), read after the locks.';
         END IF;
         -- A revision that is opened and closed in one transaction meets no foreign key of the open one: it could stand
@@ -109,7 +160,7 @@ BEGIN
                 AND memory.revision_no = NEW.revision_no AND previous.valid_to <= NEW.valid_from) THEN
             RAISE EXCEPTION 'revision % of memory % must be its head and follow a closed one',
                 NEW.revision_no, NEW.memory_id
-                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME,
+                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'memory_revisions_guard',
                       HINT = 'Move the head, close the revision before, then insert.';
         END IF;
         RETURN NEW;
@@ -125,29 +176,27 @@ BEGIN
     THEN
         RAISE EXCEPTION 'revision % of memory % is written: it can only be closed, once, now',
             OLD.revision_no, OLD.memory_id
-            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'memory_revisions_guard';
     END IF;
     RETURN NEW;
 END
 $$;
 
-CREATE FUNCTION memhub.keep_retired_vectors() RETURNS trigger
+CREATE FUNCTION memhub.keep_retired_vector() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog'
     AS $$
 BEGIN
     INSERT INTO memhub.retired_vectors (project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)
-    SELECT gone.project_id, gone.memory_id, gone.revision_no, gone.model_id, gone.dimension, gone.chunk_no,
-           gone.embedding
-    FROM gone JOIN memhub.embedding_models AS model ON model.id = gone.model_id AND model.state <> 'retired'
+    SELECT OLD.project_id, OLD.memory_id, OLD.revision_no, OLD.model_id, OLD.dimension, OLD.chunk_no, OLD.embedding
+    FROM memhub.embedding_models AS model WHERE model.id = OLD.model_id AND model.state <> 'retired'
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END
 $$;
 
 CREATE FUNCTION memhub.label_words(category text, tags text[]) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    SET search_path TO 'pg_catalog'
+    LANGUAGE sql STABLE PARALLEL SAFE
     RETURN to_tsvector('english'::regconfig, translate(((COALESCE(category, ''::text) || ' '::text) || array_to_string(tags, ' '::text)), '-_./:'::text, '     '::text));
 
 CREATE FUNCTION memhub.refuse_change() RETURNS trigger
@@ -215,23 +264,16 @@ CREATE TABLE memhub.attestations (
     project_id uuid NOT NULL,
     memory_id uuid NOT NULL,
     revision_no integer NOT NULL,
-    author_client text NOT NULL,
+    author_client memhub.client NOT NULL,
     author_conversation text,
-    author_kind text NOT NULL,
-    type text NOT NULL,
-    category text,
-    tags text[] DEFAULT '{}'::text[] NOT NULL,
-    importance smallint,
+    author_kind memhub.author_kind NOT NULL,
+    type memhub.memory_type NOT NULL,
+    category memhub.category,
+    tags memhub.tags DEFAULT '{}'::text[] NOT NULL,
+    importance memhub.importance,
     expires_at timestamp with time zone,
-    source text,
-    created_at timestamp with time zone NOT NULL,
-    CONSTRAINT attestations_author_client_check CHECK (((octet_length(author_client) >= 1) AND (octet_length(author_client) <= 512))),
-    CONSTRAINT attestations_author_kind_check CHECK ((author_kind = ANY (ARRAY['agent'::text, 'human_confirmed'::text, 'import'::text]))),
-    CONSTRAINT attestations_category_check CHECK (((octet_length(category) >= 1) AND (octet_length(category) <= 128))),
-    CONSTRAINT attestations_importance_check CHECK (((importance >= 0) AND (importance <= 100))),
-    CONSTRAINT attestations_source_check CHECK ((octet_length(source) <= 1000)),
-    CONSTRAINT attestations_tags_check CHECK ((cardinality(tags) <= 20)),
-    CONSTRAINT attestations_type_check CHECK ((type = ANY (ARRAY['DECISION'::text, 'CONSTRAINT'::text, 'FACT'::text, 'TASK'::text])))
+    source memhub.remark,
+    created_at timestamp with time zone NOT NULL
 );
 
 ALTER TABLE memhub.attestations ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -251,12 +293,11 @@ CREATE TABLE memhub.audit_events (
     memory_id uuid,
     revision_no integer,
     scope_key text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
-    event text NOT NULL,
+    event memhub.event_name NOT NULL,
     client text NOT NULL,
     request_id text,
     details jsonb DEFAULT '{}'::jsonb NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    CONSTRAINT audit_events_event_check CHECK ((event ~ '^[a-z_]{1,64}$'::text))
+    created_at timestamp with time zone NOT NULL
 );
 
 ALTER TABLE memhub.audit_events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -322,9 +363,8 @@ CREATE TABLE memhub.embedding_work (
     revision_no integer NOT NULL,
     model_id integer NOT NULL,
     leased_until timestamp with time zone,
-    attempts integer DEFAULT 0 NOT NULL,
-    error text,
-    CONSTRAINT embedding_work_attempts_check CHECK ((attempts >= 0))
+    attempts memhub.natural_number DEFAULT 0 NOT NULL,
+    error text
 );
 
 CREATE TABLE memhub.fleet_runs (
@@ -362,12 +402,10 @@ CREATE TABLE memhub.fleet_workers (
 
 CREATE TABLE memhub.idempotency_keys (
     project_id uuid NOT NULL,
-    key text NOT NULL COLLATE pg_catalog."C",
-    fingerprint bytea NOT NULL,
+    key memhub.idempotency_key NOT NULL,
+    fingerprint memhub.sha256 NOT NULL,
     response jsonb,
-    created_at timestamp with time zone NOT NULL,
-    CONSTRAINT idempotency_keys_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
-    CONSTRAINT idempotency_keys_key_check CHECK (((octet_length(key) >= 8) AND (octet_length(key) <= 128)))
+    created_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE memhub.job_errors (
@@ -412,30 +450,22 @@ CREATE TABLE memhub.live_vectors (
 CREATE TABLE memhub.memories (
     project_id uuid NOT NULL,
     id uuid NOT NULL,
-    conversation text COLLATE pg_catalog."C",
-    status text DEFAULT 'ACTIVE'::text NOT NULL,
-    revision_no integer DEFAULT 1 NOT NULL,
+    conversation memhub.conversation,
+    status memhub.status DEFAULT 'ACTIVE'::text NOT NULL,
+    revision_no memhub.revision_number DEFAULT 1 NOT NULL,
     created_at timestamp with time zone NOT NULL,
     retired_at timestamp with time zone,
-    retired_by text,
+    retired_by memhub.retirer,
     superseded_by uuid,
-    open boolean GENERATED ALWAYS AS (
-CASE
-    WHEN (status = 'ACTIVE'::text) THEN true
-    ELSE NULL::boolean
-END) STORED,
-    CONSTRAINT memories_conversation_check CHECK (((conversation ~ '^[\x21-\x7e]+$'::text) AND (octet_length(conversation) <= 512))),
+    open boolean GENERATED ALWAYS AS (((status)::text = 'ACTIVE'::text)) STORED,
     CONSTRAINT memories_not_own_successor CHECK ((superseded_by <> id)),
-    CONSTRAINT memories_retired_by_check CHECK ((retired_by = ANY (ARRAY['client'::text, 'judge'::text]))),
-    CONSTRAINT memories_revision_no_check CHECK ((revision_no >= 1)),
     CONSTRAINT memories_status_agrees CHECK ((
 CASE status
     WHEN 'ACTIVE'::text THEN ((retired_at IS NULL) AND (retired_by IS NULL) AND (superseded_by IS NULL))
     WHEN 'SUPERSEDED'::text THEN ((retired_at >= created_at) AND (retired_by IS NOT NULL) AND (superseded_by IS NOT NULL))
     WHEN 'DELETED'::text THEN ((retired_at >= created_at) AND (retired_by IS NOT NULL) AND (superseded_by IS NULL))
     ELSE NULL::boolean
-END IS TRUE)),
-    CONSTRAINT memories_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'SUPERSEDED'::text, 'DELETED'::text])))
+END IS TRUE))
 );
 
 CREATE TABLE memhub.memory_counters (
@@ -453,50 +483,34 @@ CREATE TABLE memhub.memory_counters (
 CREATE TABLE memhub.memory_revisions (
     project_id uuid NOT NULL,
     memory_id uuid NOT NULL,
-    revision_no integer NOT NULL,
-    previous integer GENERATED ALWAYS AS (NULLIF((revision_no - 1), 0)) STORED,
+    revision_no memhub.revision_number NOT NULL,
+    previous integer GENERATED ALWAYS AS (NULLIF(((revision_no)::integer - 1), 0)) STORED,
     open_status text GENERATED ALWAYS AS (
 CASE
     WHEN (valid_to IS NULL) THEN 'ACTIVE'::text
     ELSE NULL::text
 END) STORED,
-    open boolean GENERATED ALWAYS AS (
-CASE
-    WHEN (valid_to IS NULL) THEN true
-    ELSE NULL::boolean
-END) STORED,
-    origin text NOT NULL,
-    content text,
-    content_hash bytea,
+    open boolean GENERATED ALWAYS AS ((valid_to IS NULL)) STORED,
+    origin memhub.origin NOT NULL,
+    content memhub.content,
+    content_hash memhub.sha256,
     document tsvector,
-    type text NOT NULL,
-    category text,
-    tags text[] DEFAULT '{}'::text[] NOT NULL,
-    importance smallint,
+    type memhub.memory_type NOT NULL,
+    category memhub.category,
+    tags memhub.tags DEFAULT '{}'::text[] NOT NULL,
+    importance memhub.importance,
     expires_at timestamp with time zone,
-    author_client text NOT NULL,
+    author_client memhub.client NOT NULL,
     author_conversation text,
-    author_kind text NOT NULL,
-    source text,
-    reason text,
+    author_kind memhub.author_kind NOT NULL,
+    source memhub.remark,
+    reason memhub.remark,
     valid_from timestamp with time zone NOT NULL,
     valid_to timestamp with time zone,
     purged_at timestamp with time zone,
-    CONSTRAINT memory_revisions_author_client_check CHECK (((octet_length(author_client) >= 1) AND (octet_length(author_client) <= 512))),
-    CONSTRAINT memory_revisions_author_kind_check CHECK ((author_kind = ANY (ARRAY['agent'::text, 'human_confirmed'::text, 'import'::text]))),
-    CONSTRAINT memory_revisions_category_check CHECK (((octet_length(category) >= 1) AND (octet_length(category) <= 128))),
     CONSTRAINT memory_revisions_check CHECK ((valid_to >= valid_from)),
-    CONSTRAINT memory_revisions_content_check CHECK (((octet_length(content) >= 1) AND (octet_length(content) <= 32000))),
-    CONSTRAINT memory_revisions_content_hash_check CHECK ((octet_length(content_hash) = 32)),
     CONSTRAINT memory_revisions_content_or_purged CHECK ((((content IS NULL) = (purged_at IS NOT NULL)) AND ((content IS NULL) = (content_hash IS NULL)) AND ((content IS NULL) = (document IS NULL)))),
-    CONSTRAINT memory_revisions_importance_check CHECK (((importance >= 0) AND (importance <= 100))),
-    CONSTRAINT memory_revisions_origin_check CHECK ((origin = ANY (ARRAY['remember'::text, 'revise'::text, 'restore'::text, 'import'::text]))),
-    CONSTRAINT memory_revisions_reason_check CHECK ((octet_length(reason) <= 1000)),
-    CONSTRAINT memory_revisions_revision_no_check CHECK ((revision_no >= 1)),
-    CONSTRAINT memory_revisions_source_check CHECK ((octet_length(source) <= 1000)),
-    CONSTRAINT memory_revisions_tags_check CHECK ((cardinality(tags) <= 20)),
-    CONSTRAINT memory_revisions_task_expires CHECK (((type <> 'TASK'::text) OR ((expires_at IS NOT NULL) AND ((expires_at - valid_from) <= '30 days'::interval)))),
-    CONSTRAINT memory_revisions_type_check CHECK ((type = ANY (ARRAY['DECISION'::text, 'CONSTRAINT'::text, 'FACT'::text, 'TASK'::text])))
+    CONSTRAINT memory_revisions_task_expires CHECK ((((type)::text <> 'TASK'::text) OR ((expires_at IS NOT NULL) AND ((expires_at - valid_from) <= '30 days'::interval))))
 );
 
 CREATE TABLE memhub.project_aliases (
@@ -573,13 +587,13 @@ ALTER TABLE ONLY memhub.api_tokens
     ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (id);
 
 ALTER TABLE memhub.attestations
-    ADD CONSTRAINT attestations_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
+    ADD CONSTRAINT attestations_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR ((CURRENT_USER)::text = 'memhub_operator'::text))) NOT VALID;
 
 ALTER TABLE ONLY memhub.attestations
     ADD CONSTRAINT attestations_pkey PRIMARY KEY (id);
 
 ALTER TABLE memhub.audit_events
-    ADD CONSTRAINT audit_events_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
+    ADD CONSTRAINT audit_events_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR ((CURRENT_USER)::text = 'memhub_operator'::text))) NOT VALID;
 
 ALTER TABLE ONLY memhub.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
@@ -588,7 +602,7 @@ ALTER TABLE ONLY memhub.counted_projects
     ADD CONSTRAINT counted_projects_pkey PRIMARY KEY (project_id);
 
 ALTER TABLE memhub.counter_deltas
-    ADD CONSTRAINT counter_deltas_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
+    ADD CONSTRAINT counter_deltas_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR ((CURRENT_USER)::text = 'memhub_operator'::text))) NOT VALID;
 
 ALTER TABLE ONLY memhub.counter_deltas
     ADD CONSTRAINT counter_deltas_pkey PRIMARY KEY (id);
@@ -618,10 +632,10 @@ ALTER TABLE ONLY memhub.job_errors
     ADD CONSTRAINT job_errors_pkey PRIMARY KEY (job_id);
 
 ALTER TABLE memhub.live_memories
-    ADD CONSTRAINT live_memories_clock CHECK ((((updated_at >= now()) AND (updated_at <= clock_timestamp())) OR (CURRENT_USER = 'memhub_operator'::name))) NOT VALID;
+    ADD CONSTRAINT live_memories_clock CHECK ((((updated_at >= now()) AND (updated_at <= clock_timestamp())) OR ((CURRENT_USER)::text = 'memhub_operator'::text))) NOT VALID;
 
 ALTER TABLE ONLY memhub.live_memories
-    ADD CONSTRAINT live_memories_content UNIQUE (project_id, scope_key, content_hash);
+    ADD CONSTRAINT live_memories_content UNIQUE (content_hash, project_id, scope_key);
 
 ALTER TABLE ONLY memhub.live_memories
     ADD CONSTRAINT live_memories_pkey PRIMARY KEY (project_id, memory_id, revision_no);
@@ -683,7 +697,7 @@ CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document)
 
 CREATE INDEX live_memories_expiring ON memhub.live_memories USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
-CREATE INDEX live_memories_newest ON memhub.live_memories USING btree (project_id, created_at DESC, memory_id);
+CREATE INDEX live_memories_newest ON memhub.live_memories USING btree (project_id, created_at DESC, memory_id) WHERE (status = 'ACTIVE'::text);
 
 CREATE INDEX live_vectors_of_memory ON memhub.live_vectors USING btree (project_id, memory_id, revision_no);
 
@@ -707,13 +721,17 @@ CREATE CONSTRAINT TRIGGER idempotency_keys_answered AFTER INSERT OR UPDATE ON me
 
 CREATE TRIGGER idempotency_keys_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.idempotency_keys FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
 
-CREATE TRIGGER live_vectors_keep AFTER DELETE ON memhub.live_vectors REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION memhub.keep_retired_vectors();
+CREATE TRIGGER live_vectors_keep AFTER DELETE ON memhub.live_vectors FOR EACH ROW EXECUTE FUNCTION memhub.keep_retired_vector();
 
-CREATE TRIGGER memories_guard BEFORE INSERT OR UPDATE ON memhub.memories FOR EACH ROW EXECUTE FUNCTION memhub.guard_memory();
+CREATE TRIGGER memories_guard BEFORE UPDATE ON memhub.memories FOR EACH ROW EXECUTE FUNCTION memhub.guard_memory();
+
+CREATE TRIGGER memories_guard_birth BEFORE INSERT ON memhub.memories FOR EACH ROW WHEN ((NOT (((new.created_at >= now()) AND (new.created_at <= clock_timestamp())) AND (new.retired_at IS NULL)))) EXECUTE FUNCTION memhub.guard_memory();
 
 CREATE TRIGGER memories_stay BEFORE DELETE OR TRUNCATE ON memhub.memories FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
 
-CREATE TRIGGER memory_revisions_guard BEFORE INSERT OR UPDATE ON memhub.memory_revisions FOR EACH ROW EXECUTE FUNCTION memhub.guard_revision();
+CREATE TRIGGER memory_revisions_guard BEFORE UPDATE ON memhub.memory_revisions FOR EACH ROW EXECUTE FUNCTION memhub.guard_revision();
+
+CREATE TRIGGER memory_revisions_guard_birth BEFORE INSERT ON memhub.memory_revisions FOR EACH ROW WHEN ((NOT (((new.revision_no)::integer = 1) AND ((new.valid_from >= now()) AND (new.valid_from <= clock_timestamp())) AND (new.valid_to IS NULL) AND (new.purged_at IS NULL)))) EXECUTE FUNCTION memhub.guard_revision();
 
 CREATE TRIGGER memory_revisions_stay BEFORE DELETE OR TRUNCATE ON memhub.memory_revisions FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
 
@@ -737,9 +755,6 @@ ALTER TABLE ONLY memhub.counter_deltas
     ADD CONSTRAINT counter_deltas_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);
 
 ALTER TABLE ONLY memhub.embedding_work
-    ADD CONSTRAINT embedding_work_model_id_fkey FOREIGN KEY (model_id) REFERENCES memhub.embedding_models(id);
-
-ALTER TABLE ONLY memhub.embedding_work
     ADD CONSTRAINT embedding_work_project_id_memory_id_revision_no_fkey FOREIGN KEY (project_id, memory_id, revision_no) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no);
 
 ALTER TABLE ONLY memhub.fleet_workers
@@ -761,10 +776,7 @@ ALTER TABLE ONLY memhub.live_vectors
     ADD CONSTRAINT live_vectors_project_id_memory_id_revision_no_fkey FOREIGN KEY (project_id, memory_id, revision_no) REFERENCES memhub.live_memories(project_id, memory_id, revision_no) ON DELETE CASCADE;
 
 ALTER TABLE ONLY memhub.memories
-    ADD CONSTRAINT memories_active_is_open FOREIGN KEY (project_id, id, revision_no, open) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no, open) DEFERRABLE INITIALLY DEFERRED;
-
-ALTER TABLE ONLY memhub.memories
-    ADD CONSTRAINT memories_head_exists FOREIGN KEY (project_id, id, revision_no) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no) DEFERRABLE INITIALLY DEFERRED;
+    ADD CONSTRAINT memories_head_exists FOREIGN KEY (project_id, id, revision_no, open) REFERENCES memhub.memory_revisions(project_id, memory_id, revision_no, open) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY memhub.memories
     ADD CONSTRAINT memories_project_id_fkey FOREIGN KEY (project_id) REFERENCES memhub.projects(id);

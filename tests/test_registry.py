@@ -13,6 +13,7 @@ import pytest
 from shared.embedding import registry
 from shared.errors import ConfigurationError
 from shared.settings import Settings
+from tests.workers.waiting import until_blocked
 from workers.embedding import embedder, packaged
 
 _ANNOUNCE = """
@@ -70,19 +71,19 @@ async def test_a_setting_that_differs_changes_nothing_and_shows(server_connectio
     assert standing.current.name == "memhub/minilm-int8"
 
 
-async def test_first_starts_at_once_make_one_model_current(database_url: str) -> None:
-    # Fails without ON CONFLICT DO NOTHING in `register`.
-    connections = [await asyncpg.connect(database_url) for _ in range(8)]
-    await asyncio.gather(
-        *(
-            registry.register(connection, name=f"model {number % 3}", dimension=8, floor=None)
-            for number, connection in enumerate(connections)
-        )
-    )
+async def test_of_two_first_starts_at_once_one_makes_its_model_current(
+    connection: asyncpg.Connection, server_connection: asyncpg.Connection
+) -> None:
+    # Fails without ON CONFLICT DO NOTHING in `register`: the second would raise when the first commits.
+    transaction = server_connection.transaction()
+    await transaction.start()
+    await registry.register(server_connection, name="first", dimension=8, floor=None)
+    second = asyncio.create_task(registry.register(connection, name="second", dimension=8, floor=None))
+    await until_blocked(server_connection)
+    await transaction.commit()
 
-    assert [model.state for model in await registry.models(connections[0])] == ["current"]
-    for connection in connections:
-        await connection.close()
+    assert await second is None
+    assert [(model.name, model.state) for model in await registry.models(connection)] == [("first", "current")]
 
 
 async def test_a_dimension_that_contradicts_the_row_is_refused(server_connection: asyncpg.Connection) -> None:

@@ -47,7 +47,7 @@ async def test_a_wake_reaches_a_listener_in_the_form_that_procrastinate_reads(
 
 
 async def test_wakes_are_coalesced(server_connection: asyncpg.Connection) -> None:
-    # Fails without `_owed`: each wake would be a notification, and each takes PostgreSQL's one lock of notifiers.
+    # Fails when `wake` sends by itself: each notification takes PostgreSQL's one lock of notifiers.
     lending = Lending(server_connection)
     waker = Waker(lending, interval_s=0.2)
     for _ in range(50):
@@ -61,6 +61,7 @@ async def test_wakes_are_coalesced(server_connection: asyncpg.Connection) -> Non
 async def test_wakes_within_the_interval_are_sent_once_at_its_end(server_connection: asyncpg.Connection) -> None:
     lending = Lending(server_connection)
     waker = Waker(lending, interval_s=0.2)
+    # Fails without the sleep in `_wake`.
     waker.wake()
     await asyncio.wait_for(lending.first.wait(), 10)
     waker.wake()

@@ -14,6 +14,7 @@ from workers import folder, reaper
 from workers.collector import CollectorActor
 from workers.embedder import EmbedderActor
 from workers.folder import FolderActor
+from workers.frequencies import FrequenciesActor
 from workers.reaper import ReaperActor
 from workers.shelf import Shelf
 from workers.tender import TenderActor
@@ -36,7 +37,7 @@ def enlist(app: App, queues: Sequence[str], *, database: Database, settings: Set
         actors += [TenderActor(database, settings), ReaperActor(database, settings)]
         actors += [CollectorActor(database, settings)]
     if folder.QUEUE in queues:
-        actors += [FolderActor(database, settings)]
+        actors += [FolderActor(database, settings), FrequenciesActor(database, settings)]
     if outbox.EMBED_QUEUE in queues:
         actors += [EmbedderActor(database, settings, shelf)]
     for actor in actors:

@@ -159,7 +159,7 @@ class EmbedderActor:
         """Until cancelled; a renewal that fails is only a lease that runs out."""
         while True:
             await asyncio.sleep(self._settings.embedding_lease_s / 3)
-            with suppress(MemhubError):
+            with suppress(MemhubError, asyncpg.PostgresError):
                 await self._leases.renew(left)
 
 

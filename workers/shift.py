@@ -114,14 +114,15 @@ async def opened(orders: Orders, settings: Settings, shelf: Shelf) -> AsyncItera
     Raises BackendUnavailable, ConfigurationError, SchemaMismatch, and what procrastinate's connector raises.
     """
     own = settings.database_url is None
-    dsn = settings.database_url or (await asyncio.to_thread(ensure_running, settings.data_dir)).dsn
+    # What procrastinate does needs PostgreSQL itself: it listens, and its sessions act as a role.
+    dsn = settings.direct_url or (await asyncio.to_thread(ensure_running, settings.data_dir)).dsn
     try:
         await opening.prepare(dsn, own=own)
     except asyncpg.PostgresError as refused:
         raise BackendUnavailable(
             f"The database refused a connection: {type(refused).__name__}.", next="Check MEMHUB_DATABASE_URL."
         ) from None
-    database = await Database.open(dsn, settings, application="memhub-worker")
+    database = await Database.open(settings.database_url or dsn, settings, application="memhub-worker")
     try:
         connector = _connector(dsn, orders)
         app = App(connector=connector)

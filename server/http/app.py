@@ -21,6 +21,7 @@ from server.gateway import Gateway
 from server.http import health, metadata
 from server.http.auth import AuthMiddleware
 from server.http.credentials import Credentials, Issuer
+from server.http.metrics import Metrics
 from server.http.origin import Hosts, OriginMiddleware
 from server.http.rates import Rates
 from server.http.tenant import TenantMiddleware
@@ -69,15 +70,22 @@ def build(settings: Settings, *, bound: str, gateway: Gateway, application: Appl
         max_sessions=settings.http_sessions_max,
         session_idle_timeout=settings.http_session_idle_s,
     )
-    app: ASGIApp = Starlette(
-        routes=_routes(settings, gateway, sessions), lifespan=_lifespan(gateway, sessions, application, doors.usage)
-    )
+    metrics = Metrics(gateway, watches=lambda: application.subscriptions.hub.watches)
+    application.meter = metrics
+    routes = [*_routes(settings, gateway, sessions), Route("/metrics", metrics.answer)]
+    app: ASGIApp = Starlette(routes=routes, lifespan=_lifespan(gateway, sessions, application, doors.usage))
     app = TenantMiddleware(app)
-    app = AuthMiddleware(app, credentials=doors.credentials, rates=doors.rates, metadata_url=metadata.url(settings))
+    app = AuthMiddleware(
+        app,
+        credentials=doors.credentials,
+        rates=doors.rates,
+        metadata_url=metadata.url(settings),
+        recheck_s=settings.http_recheck_s,
+    )
     if settings.allowed_origins:
         app = _answering_preflights(app, settings)
     hosts = Hosts(bound=bound, allowed=settings.allowed_hosts)
-    return OriginMiddleware(app, origins=settings.allowed_origins, hosts=hosts)
+    return metrics.counting(OriginMiddleware(app, origins=settings.allowed_origins, hosts=hosts))
 
 
 def _routes(settings: Settings, gateway: Gateway, sessions: StreamableHTTPSessionManager) -> list[Route]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from http import HTTPStatus
 
+import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.datastructures import Headers
@@ -16,6 +17,7 @@ from server.http.principal import Principal
 from server.http.rates import Rates
 from server.http.refusals import refusal
 from server.http.tenant import PRINCIPAL
+from shared import logs
 from shared.errors import Forbidden, MemhubError, Unauthorized
 
 PUBLIC = frozenset({"/livez", "/health", "/readyz"})
@@ -26,8 +28,17 @@ _RETRY_AFTER_S = 2
 class AuthMiddleware:
     """401 without a usable credential, 403 where it does not reach, 429 where it calls too often."""
 
-    def __init__(self, app: ASGIApp, *, credentials: Credentials, rates: Rates, metadata_url: str | None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        credentials: Credentials,
+        rates: Rates,
+        metadata_url: str | None,
+        recheck_s: float,
+    ) -> None:
         self._app = app
+        self._recheck_s = recheck_s
         self._credentials = credentials
         self._rates = rates
         self._metadata_url = metadata_url
@@ -38,7 +49,29 @@ class AuthMiddleware:
             if refused is not None:
                 await refused(scope, receive, send)
                 return
+            if _may_stream(scope):
+                await self._streamed(scope, receive, send)
+                return
         await self._app(scope, receive, send)
+
+    async def _streamed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves a request that may stay open, as long as its credential holds."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._recheck, _bearer(Headers(scope=scope)), tasks.cancel_scope)
+            await self._app(scope, receive, send)
+            tasks.cancel_scope.cancel()
+
+    async def _recheck(self, bearer: str | None, stream: anyio.CancelScope) -> None:
+        while True:
+            await anyio.sleep(self._recheck_s)
+            try:
+                await self._credentials.principal(bearer)
+            except (Unauthorized, Forbidden) as refused:
+                logs.event("stream_ended", level="WARNING", code=refused.code)
+                stream.cancel()
+                return
+            except MemhubError:
+                continue
 
     async def _entered(self, scope: Scope) -> Response | None:
         try:
@@ -83,6 +116,11 @@ class AuthMiddleware:
     def _challenge(self, fields: dict[str, str]) -> str:
         named = {**fields, **({"resource_metadata": self._metadata_url} if self._metadata_url else {})}
         return "Bearer " + ", ".join(f'{name}="{value.replace(chr(34), chr(39))}"' for name, value in named.items())
+
+
+def _may_stream(scope: Scope) -> bool:
+    method = Headers(scope=scope).get("mcp-method")
+    return scope["method"] == "GET" or method == "subscriptions/listen"
 
 
 def _bearer(headers: Headers) -> str | None:

@@ -9,8 +9,9 @@ import jwt
 
 from server.http.keys import Keys
 from server.http.principal import Principal
+from shared.environment import TENANT_PATTERN
 from shared.errors import Forbidden, Unauthorized
-from shared.settings import TENANT_PATTERN, Settings
+from shared.settings import Settings
 
 LEEWAY_S = 30
 TOKEN_CHARACTERS_MAX = 16_384

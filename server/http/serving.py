@@ -17,6 +17,7 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from server import tracing
 from server.application import Application
 from server.backend import Backend
 from server.gateway import Gateway
@@ -49,6 +50,7 @@ def run(settings: Settings, *, host: str, port: int, opener: Callable[[], Awaita
     except BaseException as bug:
         logs.failure("crashed", bug)
         os._exit(1)
+    tracing.flush()
     # Here: a thread in a call that nothing can interrupt must not hold the process.
     os._exit(0)
 

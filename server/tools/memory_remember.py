@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 from uuid import UUID
+
+import anyio
 
 from server.arguments import Arguments, Checked, array, boolean, choices, flag, integer, string
 from server.call import Call, Caller
@@ -12,10 +15,12 @@ from server.tools.parts import TYPE_NAMES, Content, Importance, Project, Request
 from server.tools.tool import Tool, writes
 from server.tools.views import MemoryView, ObstacleView, SimilarView, View
 from shared import limits
-from shared.domain import AuthorKind, MemoryType, Scope
-from shared.errors import ConversationRequired
+from shared.domain import AuthorKind, MemoryType, ProjectScope, Scope
+from shared.errors import ConversationRequired, MemhubError
 from shared.limits.values import whole
 from shared.memories.requests import Remember
+
+SIMILAR_S_MAX = 0.2
 
 DESCRIPTION = """\
 Store one durable fact, decision, constraint or open task for every other client and later session of the \
@@ -108,10 +113,31 @@ async def run(call: Call, arguments: MemoryRememberArguments) -> MemoryRememberR
         otherwise="If it is none, repeat with acknowledge_sensitive=true.",
     )
     request = _request(call.caller, arguments, acknowledged)
+    memories = call.backend.memories
     async with call.writing() as connection:
         scope = await call.scope(connection, arguments.project)
-        remembered = await call.backend.memories.remember(connection, scope, call.caller.author, request)
-    return MemoryRememberResult.model_validate(remembered)
+        remembered = await memories.remember(connection, scope, call.caller.author, request)
+    result = MemoryRememberResult.model_validate(remembered)
+    if result.outcome == "created" and result.memory is not None:
+        result.similar = await _similar(call, scope, arguments.content, written=result.memory.memory_id)
+    return result
+
+
+async def _similar(call: Call, scope: ProjectScope, content: str, *, written: UUID) -> tuple[SimilarView, ...]:
+    """What the writer should have seen before; the write stands, so nothing here may make the answer late or fail."""
+    memories = call.backend.memories
+    close: tuple[object, ...] = ()
+    with anyio.move_on_after(SIMILAR_S_MAX), suppress(MemhubError):
+        async with call.reading() as connection:
+            model = await memories.current_model(connection)
+        understood = await memories.meaning(content, model)
+        async with call.reading() as connection:
+            close = tuple(
+                await memories.similar(
+                    connection, scope, call.caller.author, content, written=written, understood=understood
+                )
+            )
+    return tuple(SimilarView.model_validate(one) for one in close)
 
 
 def _request(caller: Caller, arguments: MemoryRememberArguments, acknowledged: str | None) -> Remember:

@@ -60,9 +60,13 @@ class MemorySearchResult(View):
 
 async def run(call: Call, arguments: MemorySearchArguments) -> MemorySearchResult:
     request = _request(arguments)
+    memories = call.backend.memories
     async with call.reading() as connection:
         scope = await call.scope(connection, arguments.project)
-        found = await call.backend.memories.search(connection, scope, call.caller.author, request)
+        model = await memories.current_model(connection) if request.query else None
+    understood = await memories.meaning(request.query, model)
+    async with call.reading() as connection:
+        found = await memories.search(connection, scope, call.caller.author, request, understood)
     return MemorySearchResult.model_validate(found)
 
 

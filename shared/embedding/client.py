@@ -7,8 +7,6 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,9 +14,7 @@ import httpx2
 import orjson
 
 from shared.embedding.address import EmbedderAddress
-from shared.embedding.models import EmbeddingModel
-
-Vector = tuple[float, ...]
+from shared.embedding.models import Absent, EmbeddingModel, Reason, Vector
 
 # 1,000 characters are 60 ms of the packaged model and say what a query is about; 512 word pieces are 170 ms.
 QUERY_CHARS_MAX = 1_000
@@ -26,20 +22,6 @@ VECTORS_KEPT_MAX = 256
 PAUSE_S = 1.0
 CONNECTIONS_MAX = 8
 IDLE_S = 30
-
-
-class Reason(StrEnum):
-    """Why a search has no vector; the words that its `degraded` shows."""
-
-    ABSENT = "embedder_absent"
-    SLOW = "embedder_slow"
-    FAILED = "embedder_failed"
-    OTHER_MODEL = "embedder_serves_another_model"
-
-
-@dataclass(frozen=True, slots=True)
-class Absent:
-    reason: Reason
 
 
 class QueryEmbedder:

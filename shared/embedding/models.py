@@ -1,10 +1,13 @@
-"""Names of embedding models, as settings, database and endpoint write them."""
+"""Names of embedding models, as settings, database and endpoint write them, and what a model answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 PACKAGED_MODEL = "memhub/minilm-int8"
+
+Vector = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,3 +16,17 @@ class EmbeddingModel:
 
     name: str
     dimension: int
+
+
+class Reason(StrEnum):
+    """Why a search has no vector; the words that its `degraded` shows."""
+
+    ABSENT = "embedder_absent"
+    SLOW = "embedder_slow"
+    FAILED = "embedder_failed"
+    OTHER_MODEL = "embedder_serves_another_model"
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    reason: Reason

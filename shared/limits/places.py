@@ -7,10 +7,10 @@ from pathlib import PurePosixPath, PureWindowsPath
 from urllib.parse import SplitResult, unquote, urlsplit
 from uuid import UUID
 
+from shared.environment import CONVERSATION_PATTERN, TENANT_PATTERN
 from shared.errors import InvalidArgument
 from shared.limits.texts import text
 from shared.limits.values import UUID_PATTERN
-from shared.settings import CONVERSATION_PATTERN, TENANT_PATTERN
 
 GIT_REMOTE_BYTES_MAX = 1_000
 WORKSPACE_PATH_BYTES_MAX = 4_096

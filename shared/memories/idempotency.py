@@ -19,7 +19,7 @@ _RELEASE = _SQL["release"]
 
 
 async def claim(
-    connection: asyncpg.Connection, scope: ProjectScope, key: str | None, fingerprint: bytes
+    connection: asyncpg.Connection, scope: ProjectScope, key: str | None, fingerprint: bytes | None
 ) -> dict[str, Any] | None:
     """None when the caller now owns the key (or gave none), else the response stored under it.
 

@@ -82,7 +82,8 @@ class _Write:
         self._request = request
         self._conversation = author.conversation if request.scope is Scope.CONVERSATION else None
         self._document: Document = prepare(scope.project_id, request.content)
-        self._fingerprint = fingerprint(request, conversation=self._conversation)
+        key = request.client_request_id
+        self._fingerprint = None if key is None else fingerprint(request, conversation=self._conversation)
         self._ttl = None if request.ttl_days is None else timedelta(days=request.ttl_days)
 
     async def create(self, memory_id: UUID, *, key: str | None, superseded: tuple[UUID, ...] = ()) -> Remembered | None:

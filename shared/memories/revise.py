@@ -60,7 +60,8 @@ class _Write:
         self._author = author
         self._request = request
         self._document = prepare(scope.project_id, request.content)
-        self._fingerprint = fingerprint(request, conversation=author.conversation)
+        key = request.client_request_id
+        self._fingerprint = None if key is None else fingerprint(request, conversation=author.conversation)
 
     async def move(self) -> Revised | None:
         """The compare-and-set in one statement; None when anything stood against it and nothing was written."""

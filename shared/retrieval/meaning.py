@@ -8,8 +8,7 @@ from typing import Protocol
 import asyncpg
 
 from shared import statements
-from shared.embedding.client import Absent, Vector
-from shared.embedding.models import EmbeddingModel
+from shared.embedding.models import Absent, EmbeddingModel, Vector
 
 _CURRENT_MODEL = statements.load("retrieval")["current_model"]
 

@@ -286,8 +286,9 @@ SELECT format('trigger %s of %s is %s', wanted.name, wanted.relation,
               CASE WHEN found.oid IS NULL THEN 'missing' ELSE 'disabled' END)
 FROM (VALUES
     ('projects', 'projects_clock'), ('project_aliases', 'project_aliases_clock'),
-    ('memories', 'memories_guard'), ('memories', 'memories_stay'),
-    ('memory_revisions', 'memory_revisions_guard'), ('memory_revisions', 'memory_revisions_stay'),
+    ('memories', 'memories_guard_birth'), ('memories', 'memories_guard'), ('memories', 'memories_stay'),
+    ('memory_revisions', 'memory_revisions_guard_birth'), ('memory_revisions', 'memory_revisions_guard'),
+    ('memory_revisions', 'memory_revisions_stay'),
     ('attestations', 'attestations_guard'), ('attestations', 'attestations_stay'),
     ('audit_events', 'audit_events_guard'), ('audit_events', 'audit_events_stay'),
     ('live_vectors', 'live_vectors_keep'), ('idempotency_keys', 'idempotency_keys_clock'),

@@ -242,3 +242,22 @@ LIMIT $6::int;
 
 -- name: current_model
 SELECT name, dimension FROM memhub.embedding_models WHERE state = 'current';
+
+-- name: valued
+-- What is most worth knowing of each type where nothing is asked: by importance, then the newest.
+-- $1 project uuid, $2 the caller's conversation text, $3 types text[], $4 rows of each type int
+SELECT ranked.memory_id, ranked.revision_no AS revision, ranked.type, revision.content, ranked.importance,
+       ranked.updated_at, ranked.place
+FROM (
+    SELECT live.memory_id, live.revision_no, live.type, live.importance, live.updated_at, row_number() OVER (
+               PARTITION BY live.type
+               ORDER BY coalesce(live.importance, 50) DESC, live.updated_at DESC, live.memory_id) AS place
+    FROM memhub.searchable_memories AS live
+    WHERE live.project_id = $1::uuid AND (live.scope_key = '' OR live.scope_key = $2::text)
+        AND ($3::text[] IS NULL OR live.type = ANY ($3))
+) AS ranked
+JOIN memhub.memory_revisions AS revision
+    ON revision.project_id = $1 AND revision.memory_id = ranked.memory_id
+    AND revision.revision_no = ranked.revision_no
+WHERE ranked.place <= $4::int
+ORDER BY ranked.type, ranked.place;

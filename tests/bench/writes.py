@@ -1,134 +1,95 @@
-"""What a write costs at the service: against the smallest transaction, and with 32 writers against no notification."""
+"""What a write costs at the service, against the smallest transaction on the same connection."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from uuid import UUID, uuid4
+import itertools
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from uuid import UUID
 
-import anyio
 import asyncpg
 
-from shared import projects
-from shared.database import SERVER_ROLE
-from shared.domain import Author, ProjectScope
+from shared.domain import ProjectScope
 from shared.memories.remember import remember
 from shared.memories.requests import Remember, Revise
 from shared.memories.revise import revise
-from tests.bench.report import Figure, interleaved
+from tests.bench import places
+from tests.bench.options import Options
+from tests.bench.places import AUTHOR
+from tests.bench.report import Figure, Sample, interleaved
 
 ROUNDS = 1_000
-WRITERS = 32
-WRITES_OF_EACH = 60
-AUTHOR = Author("bench")
+ROUNDS_QUICK = 20
 SENTENCE = "We keep the session in a signed cookie, number {}, because the cache may lose it at any time."
 
-
-async def figures(url: str) -> list[Figure]:
-    async with _session(url) as connection:
-        scope = await _project(connection)
-        return [*await _single(connection, scope), await _many(url, scope)]
+_FLOOR = "BEGIN, one single-row INSERT, COMMIT"
+_INSERT = "INSERT INTO public.floor (said) VALUES ($1)"
 
 
-async def _single(connection: asyncpg.Connection, scope: ProjectScope) -> list[Figure]:
-    head = _Head(await _remember(connection, scope))
-
-    async def floor() -> None:
-        await connection.execute("BEGIN")
-        await connection.execute("INSERT INTO public.floor (said) VALUES ($1)", SENTENCE)
-        await connection.execute("COMMIT")
-
-    async def revise_head() -> None:
-        request = Revise(memory_id=head.memory_id, expected_revision=head.revision, content=SENTENCE.format(uuid4()))
-        head.revision = (await revise(connection, scope, AUTHOR, request)).memory.revision
-
-    taken = await interleaved(
-        ROUNDS, {"floor": floor, "remember": lambda: _remember(connection, scope), "revise": revise_head}
-    )
-    floor_is = "BEGIN, one single-row INSERT, COMMIT"
+async def figures(options: Options) -> list[Figure]:
+    async with places.database() as url, places.session(url, "write") as connection:
+        scope = await places.project(connection)
+        durable = await _taken(connection, scope, options)
+        await connection.execute("SET synchronous_commit = off")
+        unflushed = await _taken(connection, scope, options)
     return [
-        Figure("remember, p50", taken["remember"], taken["floor"], "ms", floor_is, aim=2),
-        Figure("revise, p50", taken["revise"], taken["floor"], "ms", floor_is, aim=2),
+        *(_wall(what, durable, "to the disk", aim=2) for what in ("remember", "revise")),
+        *(_wall(what, unflushed, "no flush") for what in ("remember", "revise")),
+        *(_cpu(what, unflushed) for what in ("remember", "revise")),
     ]
 
 
-async def _many(url: str, scope: ProjectScope) -> Figure:
-    """Both ways in turn, twice, so that a slow minute of the machine does not fall on one of them."""
-    rates: dict[bool, list[float]] = {True: [], False: []}
-    for waking in (False, True, False, True):
-        rates[waking].append(await _rate(url, scope, waking=waking))
+async def _taken(connection: asyncpg.Connection, scope: ProjectScope, options: Options) -> dict[str, Sample]:
+    steps = writing(connection, scope)
+    with places.undisturbed(connection.get_server_pid(), real_time=options.real_time):
+        return await interleaved(
+            options.count(ROUNDS, ROUNDS_QUICK),
+            steps,
+            other_process_ms=places.worked_ms(connection.get_server_pid()),
+        )
+
+
+def writing(connection: asyncpg.Connection, scope: ProjectScope) -> dict[str, Callable[[], Awaitable[object]]]:
+    """The smallest transaction, a remember, and a revise of what was remembered last."""
+    sentences = told()
+    last = _Last()
+
+    async def floor() -> None:
+        await connection.execute("BEGIN")
+        await connection.execute(_INSERT, next(sentences))
+        await connection.execute("COMMIT")
+
+    async def remember_one() -> None:
+        remembered = await remember(connection, scope, AUTHOR, Remember(content=next(sentences)))
+        assert remembered.memory is not None
+        last.memory_id = remembered.memory.memory_id
+
+    async def revise_one() -> None:
+        assert last.memory_id is not None
+        request = Revise(memory_id=last.memory_id, expected_revision=1, content=next(sentences))
+        assert (await revise(connection, scope, AUTHOR, request)).outcome == "revised"
+
+    return {"floor": floor, "remember": remember_one, "revise": revise_one}
+
+
+@dataclass(slots=True)
+class _Last:
+    memory_id: UUID | None = None
+
+
+_NUMBERS = itertools.count(1)
+
+
+def told() -> Iterator[str]:
+    """Sentences that differ by their number, never the same twice in a run."""
+    return (SENTENCE.format(number) for number in _NUMBERS)
+
+
+def _wall(what: str, taken: dict[str, Sample], how: str, aim: float | None = None) -> Figure:
+    return Figure(f"{what}, p50, {how}", taken[what].wall_ms, taken["floor"].wall_ms, "ms", _FLOOR, aim=aim)
+
+
+def _cpu(what: str, taken: dict[str, Sample]) -> Figure:
     return Figure(
-        f"{WRITERS} writers, waking the fleet",
-        max(rates[True]),
-        max(rates[False]),
-        "writes/s",
-        "the same writes without any notification",
-        aim=0.8,
-        at_least=True,
+        f"{what}, CPU of client and server", taken[what].cpu_ms, taken["floor"].cpu_ms, "ms", f"the same of {_FLOOR}"
     )
-
-
-async def _rate(url: str, scope: ProjectScope, *, waking: bool) -> float:
-    async with anyio.create_task_group() as ready:
-        sessions: list[asyncpg.Connection] = []
-
-        async def connect() -> None:
-            sessions.append(await _connect(url))
-
-        for _ in range(WRITERS):
-            ready.start_soon(connect)
-    began = time.perf_counter()
-    async with anyio.create_task_group() as writers:
-        for session in sessions:
-            writers.start_soon(_write, session, scope, _waking(sessions[0]) if waking else _silent)
-    elapsed_s = time.perf_counter() - began
-    for session in sessions:
-        await session.close()
-    return WRITERS * WRITES_OF_EACH / elapsed_s
-
-
-async def _write(session: asyncpg.Connection, scope: ProjectScope, wake: Callable[[], Awaitable[None]]) -> None:
-    for _ in range(WRITES_OF_EACH):
-        await _remember(session, scope)
-        await wake()
-
-
-async def _silent() -> None:
-    """No notification."""
-
-
-def _waking(_session: asyncpg.Connection) -> Callable[[], Awaitable[None]]:
-    return _silent
-
-
-class _Head:
-    def __init__(self, memory_id: UUID) -> None:
-        self.memory_id = memory_id
-        self.revision = 1
-
-
-async def _remember(connection: asyncpg.Connection, scope: ProjectScope) -> UUID:
-    remembered = await remember(connection, scope, AUTHOR, Remember(content=SENTENCE.format(uuid4())))
-    assert remembered.memory is not None
-    return remembered.memory.memory_id
-
-
-async def _project(connection: asyncpg.Connection) -> ProjectScope:
-    return (await projects.use(connection, "bench", AUTHOR, project="bench", aliases={}, create=True)).project
-
-
-@asynccontextmanager
-async def _session(url: str) -> AsyncIterator[asyncpg.Connection]:
-    connection = await _connect(url)
-    try:
-        yield connection
-    finally:
-        await connection.close()
-
-
-async def _connect(url: str) -> asyncpg.Connection:
-    settings = {"plan_cache_mode": "force_generic_plan", "jit": "off"}
-    connection = await asyncpg.connect(url, server_settings=settings)
-    await connection.execute(f"SET ROLE {SERVER_ROLE}")
-    return connection

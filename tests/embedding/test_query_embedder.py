@@ -12,8 +12,8 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from shared.embedding.address import EmbedderAddress
-from shared.embedding.client import PAUSE_S, QUERY_CHARS_MAX, VECTORS_KEPT_MAX, Absent, QueryEmbedder, Reason
-from shared.embedding.models import EmbeddingModel
+from shared.embedding.client import PAUSE_S, QUERY_CHARS_MAX, VECTORS_KEPT_MAX, QueryEmbedder
+from shared.embedding.models import Absent, EmbeddingModel, Reason
 from workers.embedding.serving import Endpoint, Place
 
 Serve = Callable[[Callable[[Scope, Receive, Send], Awaitable[None]], Place], AbstractAsyncContextManager[Endpoint]]

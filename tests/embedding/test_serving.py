@@ -13,8 +13,8 @@ import pytest
 from starlette.types import ASGIApp
 
 from shared.embedding.address import EmbedderAddress, embedder_address, embedder_socket, embeddings_url
-from shared.embedding.client import Absent, QueryEmbedder, Reason
-from shared.embedding.models import EmbeddingModel
+from shared.embedding.client import QueryEmbedder
+from shared.embedding.models import Absent, EmbeddingModel, Reason
 from shared.errors import ConfigurationError
 from shared.settings import Settings
 from workers.embedding.serving import Endpoint, Place
@@ -121,7 +121,7 @@ async def main():
     endpoint = Endpoint(application({}), place=Place(path=Path(sys.argv[1])))
     running = asyncio.create_task(endpoint.run(asyncio.Event()))
     await endpoint.serving.wait()
-    sys.stdout.flush()
+    print("serving", flush=True)
     await running
 asyncio.run(main())
 """

@@ -22,6 +22,7 @@ from shared.domain import Author
 from tests.http.callers import Era, client, raw_client
 from tests.http.conftest import KEY
 from tests.http.processes import WAIT_S, Process, serving
+from tests.http.updates import watching
 from tests.server.processes import environment
 
 MEMHUB = ("-c", "from ops.cli import main; main()")
@@ -36,6 +37,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory, module_database_url: str) -
         MEMHUB_API_KEY=KEY,
         MEMHUB_STATS_FLUSH_S="0.1",
         MEMHUB_RATE_LIMIT_PER_S="10",
+        MEMHUB_HTTP_RECHECK_S="0.2",
     ) as process:
         yield process
 
@@ -124,6 +126,14 @@ async def test_revoked_and_expired_tokens_open_nothing_from_the_next_request_on(
     async with raw_client(locked.url, era, headers=[("Authorization", f"Bearer {expired.secret}")]) as raw:
         refused = await raw.open()
         assert (refused.status_code, "expired" in refused.json()["message"]) == (401, True)
+
+
+async def test_an_open_stream_ends_with_its_credential(locked: Process, operator: asyncpg.Connection, era: Era) -> None:
+    issued = await issue(operator, f"streaming-{era}")
+    async with client(locked.url, era, key=issued.secret) as raw, watching(raw, "memory://projects") as updates:
+        await tokens.revoke(operator, issued.token.id)
+        with pytest.raises(httpx2.RemoteProtocolError):
+            await asyncio.wait_for(updates.ended(), WAIT_S)
 
 
 async def test_a_read_only_token_reads_and_writes_nothing(

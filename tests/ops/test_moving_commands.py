@@ -16,7 +16,7 @@ import asyncpg
 import psycopg
 import pytest
 
-from ops import cli
+from ops import moving_commands
 from ops.moving.detection import Format
 from shared import checker
 from shared.settings import Settings
@@ -183,7 +183,7 @@ def test_a_file_that_is_not_there_and_a_project_that_is_unknown_are_one_line(dat
 
 
 def test_the_forms_of_the_command_are_those_that_are_read() -> None:
-    assert ("auto", *Format) == cli._FORMATS
+    assert ("auto", *Format) == moving_commands._FORMATS
 
 
 async def test_an_export_that_is_interrupted_leaves_nothing(

@@ -67,7 +67,7 @@ FORBIDDEN = [
         invariant=1,
         sentence="an active memory without an open revision",
         sql=_CLOSE,
-        by="memories_active_is_open",
+        by="memories_head_exists",
     ),
     Forbidden(
         invariant=1,
@@ -115,7 +115,7 @@ FORBIDDEN = [
         invariant=2,
         sentence="a revision number 0",
         sql=_revision(0),
-        by="memory_revisions_revision_no_check",
+        by="revision_number_check",
     ),
     Forbidden(
         invariant=2,
@@ -202,7 +202,7 @@ FORBIDDEN = [
         invariant=6,
         sentence="an unknown status",
         sql=_retire("status = 'EXPIRED'"),
-        by="memories_status_agrees",
+        by="status_check",
     ),
     Forbidden(
         invariant=6,
@@ -260,7 +260,7 @@ FORBIDDEN = [
         invariant=6,
         sentence="a return without a new revision",
         sql="UPDATE memhub.memories SET status = 'ACTIVE', retired_at = NULL, retired_by = NULL WHERE id = $deleted",
-        by="memories_active_is_open",
+        by="memories_head_exists",
     ),
     Forbidden(
         invariant=7,

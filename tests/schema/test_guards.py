@@ -142,13 +142,13 @@ def test_a_conversation_of_512_characters_is_taken_and_one_of_513_is_not(session
     )
     session.execute(filled(born.format(512)))
 
-    with pytest.raises(psycopg.errors.CheckViolation, match="memories_conversation_check"):
+    with pytest.raises(psycopg.errors.CheckViolation, match="conversation_check"):
         session.execute(filled(born.format(513).replace("$new", "$there")))
 
 
-def test_every_trigger_function_pins_its_search_path(owner: psycopg.Connection) -> None:
+def test_every_function_that_is_bound_when_it_runs_pins_its_search_path(owner: psycopg.Connection) -> None:
     unpinned = owner.execute(
-        "SELECT proname FROM pg_proc WHERE pronamespace = 'memhub'::regnamespace"
+        "SELECT proname FROM pg_proc WHERE pronamespace = 'memhub'::regnamespace AND prosqlbody IS NULL"
         " AND NOT 'search_path=pg_catalog' = ANY (coalesce(proconfig, '{}'))"
     )
 

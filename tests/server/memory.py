@@ -10,8 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid5
 
-from server.backend import Aliases, Health, Work
+from server.backend import Aliases, Health, Load, Work
 from shared.domain import Author, AuthorKind, Change, Changes, Memory, ProjectScope, Status
+from shared.embedding.models import EmbeddingModel
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
@@ -60,6 +61,9 @@ class InMemory:
 
     async def health(self) -> Health:
         return Health(fleet="absent")
+
+    async def load(self) -> Load:
+        return Load(pools=(), queues=())
 
     async def aclose(self) -> None:
         self.opened = 0
@@ -168,7 +172,44 @@ class InMemory:
         self.held[memory_id] = replace(memory, status=Status.ACTIVE, revision=memory.revision + 1)
         return SimpleNamespace(outcome="restored", memory=self.held[memory_id])
 
-    async def search(self, connection: Any, scope: ProjectScope, author: Author, request: Search) -> Any:
+    async def current_model(self, connection: Any) -> None:
+        return None
+
+    async def meaning(self, query: str | None, model: EmbeddingModel | None) -> None:
+        return None
+
+    async def context(self, connection: Any, scope: ProjectScope, author: Author, **asked: Any) -> Any:
+        return SimpleNamespace(
+            brief="",
+            items=(),
+            budget=SimpleNamespace(requested=asked["token_budget"], used=0, estimator="none"),
+            selection=SimpleNamespace(
+                considered=0,
+                selected=0,
+                dropped=SimpleNamespace(too_similar=0, no_budget_left=0, too_large_alone=0),
+            ),
+            degraded=None,
+        )
+
+    async def similar(self, connection: Any, scope: ProjectScope, author: Author, content: str, **_: Any) -> tuple[()]:
+        return ()
+
+    async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> Any:
+        held = list(self.held.values())
+        return SimpleNamespace(
+            by_status=lambda: {status: sum(memory.status is status for memory in held) for status in Status},
+            by_type=lambda: {},
+            by_scope=lambda: {},
+            expired=0,
+            searchable=len(held),
+            semantic_coverage=0.0,
+            most_used=(),
+            last_writes=(),
+        )
+
+    async def search(
+        self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: None
+    ) -> Any:
         self._note(author, request)
         found = [memory for memory in self.held.values() if memory.status is Status.ACTIVE]
         hits = [

@@ -160,15 +160,14 @@ async def test_the_worker_ends_after_the_last_server_and_stops_its_database(data
 async def test_a_worker_stays_as_long_as_a_server_is_there(
     data_dir: Path, quick: Settings, session: asyncpg.Connection
 ) -> None:
-    # Fails without IdleWatch in `_watch`: after `worker_idle_s` it would go.
+    # Fails without IdleWatch in `_watch`: it would leave, find the lease and come back as another worker.
     fleet.ensure_worker(data_dir, quick)
     await until(session, REGISTERED)
-    await until(
-        session, "SELECT clock_timestamp() > $1::timestamptz + interval '3 s'", await session.fetchval("SELECT now()")
-    )
+    began = await session.fetchrow("SELECT now() AS at, max(worker_id) AS worker_id FROM memhub.fleet_workers")
+    await until(session, "SELECT clock_timestamp() > $1::timestamptz + interval '3 s'", began["at"])
 
     assert fleet.is_worker_alive(data_dir)
-    assert len(workers_of(data_dir)) == 1
+    assert await session.fetchval("SELECT array_agg(worker_id) FROM memhub.fleet_workers") == [began["worker_id"]]
 
 
 async def test_a_worker_that_serves_shows_itself_to_servers(

@@ -75,14 +75,14 @@ async def test_once_drains_what_is_due_with_the_packaged_model_and_exits_0(
     assert done.returncode == 0, done.stderr
     assert await connection.fetchval(WHOLE)
     assert await connection.fetchval("SELECT count(*) FROM memhub.live_vectors WHERE dimension = 384") == 21
-    assert await connection.fetchval("SELECT count(DISTINCT actor) FROM memhub.fleet_runs") == 6
+    assert await connection.fetchval("SELECT count(DISTINCT actor) FROM memhub.fleet_runs") == 7
     assert not await connection.fetchval(REGISTERED)
 
 
 async def test_a_worker_killed_in_a_batch_loses_nothing(
     connection: asyncpg.Connection, database_url: str, data_dir: Path, write: Write, fake: FakeEmbedder
 ) -> None:
-    # Fails without take_up of the tender (the job stays `doing`), and without the sweep (the leases run out unseen).
+    # Fails without take_up of the tender: the job stays `doing`.
     async with model_server(fake) as provider:
         settings = environment(database_url, data_dir, **provider)
         await registry.register(connection, name=fake.name, dimension=fake.dimension, floor=None)

@@ -1,14 +1,16 @@
-"""The folder that a stdio server was started in, and the git remote of the repository around it."""
+"""A folder that is worked in, and the git remote of the repository around it: what leads to a project from there."""
 
 from __future__ import annotations
 
 import os
 import re
 from pathlib import Path
+from typing import Literal
 
-from server.backend import AliasKind
 from shared import limits
 from shared.errors import InvalidArgument
+
+AliasKind = Literal["git_remote", "workspace_path"]
 
 _PARENTS_MAX = 64
 _CONFIG_BYTES_MAX = 256_000
@@ -16,12 +18,16 @@ _SECTION = re.compile(r"\s*\[(?P<section>[^\]]*)\]")
 _URL = re.compile(r"\s*url\s*=\s*(?P<url>\S+)", re.IGNORECASE)
 
 
-def aliases() -> dict[AliasKind, str]:
-    """What may lead to a project from here; reads files, runs nothing."""
+def aliases_here() -> dict[AliasKind, str]:
+    """The aliases of the current folder; none when it was removed."""
     try:
-        folder = Path.cwd()
+        return aliases(Path.cwd())
     except OSError:
         return {}
+
+
+def aliases(folder: Path) -> dict[AliasKind, str]:
+    """What may lead to a project from there; reads files, runs nothing."""
     found: dict[AliasKind, str] = {}
     remote = git_remote(folder)
     try:

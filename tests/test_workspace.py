@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from server import workspace
+from shared import workspace
 
 CONFIG = """\
 [core]
@@ -29,7 +29,7 @@ def test_the_aliases_are_the_working_folder_and_origin_without_its_token(
 ) -> None:
     (repository / "src").mkdir()
     monkeypatch.chdir(repository / "src")
-    assert workspace.aliases() == {
+    assert workspace.aliases_here() == {
         "workspace_path": str(repository / "src"),
         "git_remote": "example.org/acme/billing",
     }
@@ -49,13 +49,13 @@ def test_a_folder_without_repository_has_no_remote(tmp_path: Path, monkeypatch: 
     (tmp_path / "plain").mkdir()
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path / "plain")
-    assert workspace.aliases() == {"workspace_path": str(tmp_path / "plain")}
+    assert workspace.aliases_here() == {"workspace_path": str(tmp_path / "plain")}
 
 
 def test_a_remote_that_is_no_address_is_left_out(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (repository / ".git" / "config").write_text('[remote "origin"]\n  url = ext::sh -c evil\n')
     monkeypatch.chdir(repository)
-    assert workspace.aliases() == {"workspace_path": str(repository)}
+    assert workspace.aliases_here() == {"workspace_path": str(repository)}
 
 
 def test_a_working_folder_that_was_removed_has_no_aliases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,4 +63,4 @@ def test_a_working_folder_that_was_removed_has_no_aliases(tmp_path: Path, monkey
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    assert workspace.aliases() == {}
+    assert workspace.aliases_here() == {}

@@ -1,0 +1,1 @@
+"""Connecting clients: their own configuration files, hooks and rules."""

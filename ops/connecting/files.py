@@ -1,0 +1,146 @@
+"""Files of other programs: changed whole or not at all, the state before kept beside them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ops.connecting.errors import ClientFileRefused, Malformed
+
+BYTES_MAX = 64 * 2**20
+ATTEMPTS_MAX = 5
+BACKUP_SUFFIX = ".memhub-backup"
+# What we make may hold a token or the URL of a database.
+MODE_NEW = 0o600
+
+Edit = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a file; `backup` holds the state before, None where there was none or nothing changed."""
+
+    path: Path
+    done: bool
+    backup: Path | None = None
+
+
+def change(path: Path, edit: Edit) -> Change:
+    """Applies the edit to the file's text, "" where there is no file; a None removes the file.
+
+    A symbolic link stays and its target changes; the mode stays. Raises ClientFileRefused.
+    """
+    with _naming(path):
+        target = path.resolve()
+        for _ in range(ATTEMPTS_MAX):
+            before = _read(path, target)
+            after = _edited(path, before or "", edit)
+            if after == before or (after is None and before is None):
+                return Change(path, done=False)
+            if (changed := _exchanged(target, before, after)) is not None:
+                return Change(path, done=True, backup=changed if before is not None else None)
+    raise ClientFileRefused(path, "another program keeps changing it", next="Close that program, then run it again.")
+
+
+def check(path: Path, edit: Edit) -> None:
+    """Raises ClientFileRefused for what `change` would refuse; writes nothing."""
+    with _naming(path):
+        target = path.resolve()
+        folder = next(folder for folder in target.parents if folder.exists())
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, f"no permission to write in {folder}")
+        _edited(path, _read(path, target) or "", edit)
+
+
+def _edited(path: Path, before: str, edit: Edit) -> str | None:
+    try:
+        return edit(before)
+    except Malformed as malformed:
+        raise ClientFileRefused(path, str(malformed)) from None
+
+
+def _exchanged(target: Path, before: str | None, after: str | None) -> Path | None:
+    """The backup's name; None, and nothing changed, when somebody else changed the file meanwhile."""
+    backup = target.with_name(target.name + BACKUP_SUFFIX)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _nascent(target, after or "") as nascent:
+        if _read(target, target) != before:
+            return None
+        if before is not None:
+            _copy(target, backup)
+        if after is None:
+            target.unlink()
+        else:
+            nascent.replace(target)
+    _sync(target.parent)
+    return backup
+
+
+@contextmanager
+def _nascent(target: Path, text: str) -> Iterator[Path]:
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    nascent = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        _take_after(nascent, target)
+        yield nascent
+    finally:
+        nascent.unlink(missing_ok=True)
+
+
+def _take_after(nascent: Path, target: Path) -> None:
+    if not target.exists():
+        nascent.chmod(MODE_NEW)
+        return
+    status = target.stat()
+    nascent.chmod(status.st_mode & 0o777)
+    if status.st_uid != os.geteuid():
+        with suppress(PermissionError):
+            os.chown(nascent, status.st_uid, status.st_gid)
+
+
+def _copy(target: Path, backup: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
+        copy = Path(folder) / target.name
+        shutil.copy2(target, copy)
+        copy.replace(backup)
+
+
+def _read(path: Path, target: Path) -> str | None:
+    try:
+        with target.open("rb") as file:
+            content = file.read(BYTES_MAX + 1)
+    except FileNotFoundError:
+        return None
+    if len(content) > BYTES_MAX:
+        raise ClientFileRefused(path, f"it is larger than {BYTES_MAX} bytes")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise ClientFileRefused(path, "it is not UTF-8") from None
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as failure:
+        reason = failure.strerror or type(failure).__name__
+        raise ClientFileRefused(path, reason, next="Free or open that place, then run it again.") from None

@@ -1,0 +1,49 @@
+"""`memhub jobs`: what the fleet has to do, what failed, and another try."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import orjson
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ops.looking import looking
+from shared import jobs
+from shared.errors import InvalidArgument
+from shared.settings import Settings
+
+JOB_MAX = 2**63 - 1
+
+
+async def listing(settings: Settings, states: Sequence[str], queue: str | None, limit: int, *, as_json: bool) -> int:
+    async with looking(settings) as connection:
+        found = await jobs.listed(connection, states=states, queue=queue, limit=limit)
+    if as_json:
+        sys.stdout.write(orjson.dumps([asdict(job) for job in found]).decode() + "\n")
+        return 0
+    if not found:
+        print("No such job.")
+        return 0
+    table = Table("job", "queue", "task", "state", "runs", "reason", box=None, pad_edge=False)
+    for job in found:
+        reason = escape(" ".join((job.error or "").split()))
+        table.add_row(str(job.job_id), job.queue, job.task, job.status, str(job.attempts), reason)
+    Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
+    return 0
+
+
+async def retry(settings: Settings, wanted: Sequence[int] | None) -> int:
+    """Raises InvalidArgument naming the jobs that have not failed; those that have are put back all the same."""
+    if any(not 0 < job <= JOB_MAX for job in wanted or ()):
+        raise InvalidArgument("id", "is not the id of a job", next="Take ids from `memhub jobs list`.")
+    async with looking(settings) as connection:
+        done = await jobs.retry(connection, wanted)
+    print(f"{len(done)} put back." if done or wanted is None else "None put back.")
+    if left := sorted(set(wanted or ()) - set(done)):
+        names = ", ".join(map(str, left))
+        raise InvalidArgument("id", f"not failed, or not there: {names}", next="See `memhub jobs list`.")
+    return 0

@@ -1,0 +1,44 @@
+"""A connection for commands that look, or mend a little: the database is found, never made."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+
+import anyio.to_thread
+import asyncpg
+
+from shared.database import SERVER_ROLE, translated
+from shared.embedded import folder
+from shared.errors import ConfigurationError
+from shared.opening import attach, prepare
+from shared.settings import Settings
+
+
+@asynccontextmanager
+async def looking(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
+    """A session of the role of servers on a database at this program's schema.
+
+    Raises ConfigurationError where there is no embedded database yet, BackendUnavailable, SchemaMismatch.
+    """
+    with ExitStack() as lease:
+        dsn = settings.database_url
+        if dsn is None:
+            _require_made(settings)
+            dsn = await anyio.to_thread.run_sync(attach, settings, lease)
+        await prepare(dsn, own=settings.database_url is None)
+        with translated("write"):
+            connection = await asyncpg.connect(dsn, timeout=settings.connect_timeout_s)
+            try:
+                await connection.execute(f"SET ROLE {SERVER_ROLE}")
+                yield connection
+            finally:
+                await connection.close()
+
+
+def _require_made(settings: Settings) -> None:
+    if not (folder.locate(settings.data_dir).cluster / "PG_VERSION").exists():
+        raise ConfigurationError(
+            f"There is no database in {settings.data_dir} yet.",
+            next="Run `memhub up` to make it, or set MEMHUB_DATA_DIR or MEMHUB_DATABASE_URL to the one you mean.",
+        )

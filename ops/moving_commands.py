@@ -1,0 +1,88 @@
+"""The commands that move memories out and in, destroy them and keep copies of the database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ops.running import run
+
+_FORMATS = ("auto", "memhub", "jsonl", "server-memory", "markdown", "mcp-memory-service", "mem0")
+
+
+def add_to(app: typer.Typer) -> None:
+    for command in (export, purge, backup, restore):
+        app.command()(command)
+    app.command("import")(import_)
+
+
+def export(
+    project: Annotated[str | None, typer.Option(help="Only this project: its slug or UUID.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only this tenant's projects.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file instead of standard output.")] = None,
+) -> None:
+    """Write every memory with its whole history as JSON Lines."""
+    from ops.export import AGAIN
+    from ops.export import export as write
+
+    run(lambda settings: write(settings, project=project, tenant=tenant, output=output), interrupted=AGAIN)
+
+
+def import_(
+    source: Annotated[
+        str, typer.Argument(help="A file, a folder of Markdown, an http(s) URL, or - for standard input.")
+    ],
+    form: Annotated[str, typer.Option("--format", help=f"One of: {', '.join(_FORMATS)}.")] = "auto",
+    project: Annotated[str | None, typer.Option(help="The project to import into; made when it is not there.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be imported.")] = False,
+    accept_sensitive: Annotated[
+        bool, typer.Option("--accept-sensitive", help="Also what looks like a credential.")
+    ] = False,
+) -> None:
+    """Bring memories in; run again, it goes on where it was and makes no doubles."""
+    from ops.importing import AGAIN, Wish
+    from ops.importing import import_ as bring
+    from ops.moving.detection import Format
+
+    if form not in _FORMATS:
+        raise typer.BadParameter(f"must be one of {', '.join(_FORMATS)}", param_hint="--format")
+    wish = Wish(
+        source=source,
+        format=None if form == "auto" else Format(form),
+        project=project,
+        dry_run=dry_run,
+        accept_sensitive=accept_sensitive,
+    )
+    run(lambda settings: bring(settings, wish), interrupted=AGAIN)
+
+
+def purge(
+    memory_ids: Annotated[list[str], typer.Argument(metavar="MEMORY_ID...", help="The ids of memories.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Destroy it: there is no way back.")] = False,
+    rewrite: Annotated[
+        bool, typer.Option(help="Rewrite the files of the tables too; other sessions wait meanwhile.")
+    ] = True,
+) -> None:
+    """Destroy every copy of a memory's words; its history stays as a skeleton."""
+    from ops.purge import AGAIN
+    from ops.purge import purge as destroy
+
+    run(lambda settings: destroy(settings, memory_ids, yes=yes, rewrite=rewrite), interrupted=AGAIN)
+
+
+def backup(path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")]) -> None:
+    """Back the embedded database up to one file."""
+    from ops.backup import BACKUP_AGAIN
+    from ops.backup import backup as write
+
+    run(lambda settings: write(settings, path), interrupted=BACKUP_AGAIN)
+
+
+def restore(path: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `memhub backup`.")]) -> None:
+    """Restore a backup into an empty data folder: whole and checked, or not at all."""
+    from ops.backup import RESTORE_AGAIN
+    from ops.backup import restore as bring_back
+
+    run(lambda settings: bring_back(settings, path), interrupted=RESTORE_AGAIN)

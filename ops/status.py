@@ -1,0 +1,124 @@
+"""`memhub status`: the fleet as the database shows it."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from datetime import datetime
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ops.looking import looking
+from shared.settings import Settings
+from shared.status import Model, Queue, Run, Status, TroubledJob, WorkerProcess
+from shared.status import status as read
+
+REASON_CHARACTERS_MAX = 120
+
+
+async def show(settings: Settings, *, as_json: bool) -> int:
+    """Prints it; 0 also when something in it is not well: `memhub doctor` judges."""
+    async with looking(settings) as connection:
+        found = await read(connection, settings)
+    if as_json:
+        sys.stdout.write(found.as_json().decode() + "\n")
+        return 0
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    for table in (_workers(found), _queues(found.queues), _models(found.models), _runs(found.last_runs, found.at)):
+        console.print(table, "")
+    if found.troubled_jobs:
+        console.print(_troubled(found.troubled_jobs), "")
+    return 0
+
+
+async def probe(settings: Settings) -> int:
+    """For health checks of a container: 0 when a worker of this host is alive, else 1."""
+    async with looking(settings) as connection:
+        found = await read(connection, settings)
+    host = socket.gethostname()
+    if any(worker.alive and worker.host == host for worker in found.workers):
+        return 0
+    print(f"memhub: no worker of {host} is alive.", file=sys.stderr)
+    return 1
+
+
+def _table(title: str, *columns: str) -> Table:
+    return Table(*columns, title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+
+
+def _workers(found: Status) -> Table | str:
+    if not found.workers:
+        return "[bold]Workers[/]: none is running; servers answer, but nothing is embedded, folded or expired"
+    table = _table("Workers", "process", "queues", "jobs at a time", "in hand", "last heartbeat")
+    for worker in found.workers:
+        table.add_row(
+            _process(worker), ", ".join(worker.queues), _text(worker.concurrency), str(worker.doing), _beat(worker)
+        )
+    return table
+
+
+def _process(worker: WorkerProcess) -> str:
+    return f"{worker.host or '?'}:{worker.pid or '?'}"
+
+
+def _beat(worker: WorkerProcess) -> str:
+    ago = f"{_span(worker.heartbeat_age_s)} ago"
+    return ago if worker.alive else f"[red]silent, {ago}[/]"
+
+
+def _queues(queues: tuple[Queue, ...]) -> Table:
+    table = _table("Queues", "queue", "waiting", "under way", "failed", "oldest due")
+    for queue in queues:
+        failed = f"[red]{queue.failed}[/]" if queue.failed else "0"
+        oldest = "" if queue.oldest_due_age_s is None else _span(queue.oldest_due_age_s)
+        table.add_row(queue.queue, str(queue.todo), str(queue.doing), failed, oldest)
+    return table
+
+
+def _models(models: tuple[Model, ...]) -> Table | str:
+    if not models:
+        return "[bold]Embeddings[/]: no model yet"
+    table = _table("Embeddings", "model", "state", "dimension", "coverage", "waiting", "given up", "reason")
+    for model in models:
+        coverage = f"{model.coverage:.1%} of {model.searchable}"
+        given_up = f"[red]{model.given_up}[/]" if model.given_up else "0"
+        row = (model.name, model.state, str(model.dimension), coverage, str(model.waiting), given_up)
+        table.add_row(*row, _short(model.error))
+    return table
+
+
+def _runs(runs: tuple[Run, ...], now: datetime) -> Table | str:
+    if not runs:
+        return "[bold]Runs[/]: none yet"
+    table = _table("Last runs", "actor", "when", "outcome", "did", "reason")
+    for run in runs:
+        did = ", ".join(f"{name} {count}" for name, count in sorted(run.details.items()) if count)
+        ago = f"{_span((now - run.finished_at).total_seconds())} ago"
+        table.add_row(run.actor, ago, run.outcome, did, _short(run.error))
+    return table
+
+
+def _troubled(jobs: tuple[TroubledJob, ...]) -> Table:
+    table = _table("Jobs in trouble: memhub jobs retry ID", "job", "queue", "task", "state", "runs", "reason")
+    for job in jobs:
+        state = "[red]failed[/]" if job.status == "failed" else "runs again"
+        table.add_row(str(job.job_id), job.queue, job.task, state, str(job.attempts), _short(job.error))
+    return table
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _short(reason: str | None) -> str:
+    line = " ".join((reason or "").split())
+    return escape(line if len(line) <= REASON_CHARACTERS_MAX else line[:REASON_CHARACTERS_MAX] + " ...")
+
+
+def _span(seconds: float) -> str:
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

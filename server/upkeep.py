@@ -1,0 +1,73 @@
+"""What a server does beside its calls: wakes the fleet, writes what was counted, keeps the embedded worker alive."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import anyio.to_thread
+
+from shared import logs
+from shared.counters import CounterBuffer
+from shared.database import Database
+from shared.errors import MemhubError
+from shared.fleet import ensure_worker
+from shared.outbox import Waker
+from shared.settings import Settings
+
+
+class Upkeep:
+    """Lives as long as the opened database of a server; nothing here delays a call."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self.counters = CounterBuffer()
+        self.waker = Waker(lambda: database.connection("read"))
+        self._database = database
+        self._settings = settings
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ensuring: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begins to flush, and looks for a worker."""
+        self._spawn(self._flush_now_and_then())
+        self.ensure_worker()
+
+    def ensure_worker(self) -> None:
+        """Starts the embedded fleet where none is alive; called again whenever an embedding was missed."""
+        if self._ensuring is None or self._ensuring.done():
+            self._ensuring = self._spawn(self._ensure_worker())
+
+    async def aclose(self) -> None:
+        """Writes what was counted and ends."""
+        for task in self._tasks:
+            task.cancel()
+        await self.waker.aclose()
+        await self._flush()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _ensure_worker(self) -> None:
+        try:
+            if await anyio.to_thread.run_sync(ensure_worker, self._settings.data_dir, self._settings):
+                logs.event("worker_started")
+        except MemhubError as refused:
+            logs.event("worker_not_started", level="WARNING", code=refused.code)
+
+    async def _flush_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.stats_flush_s)
+            await self._flush()
+
+    async def _flush(self) -> None:
+        if not len(self.counters):
+            return
+        try:
+            async with self._database.connection("write") as connection:
+                await self.counters.flush(connection)
+        except MemhubError as refused:
+            logs.event("counters_not_flushed", level="WARNING", code=refused.code)

@@ -1,0 +1,51 @@
+"""The brief that a context is: Markdown grouped by type, each memory with its id and date."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import assert_never
+from uuid import UUID
+
+from shared.domain import MemoryType
+from shared.retrieval.selection import Candidate
+
+ORDER = (MemoryType.CONSTRAINT, MemoryType.DECISION, MemoryType.FACT, MemoryType.TASK)
+
+
+def render(slug: str, chosen: Sequence[Candidate]) -> str:
+    """The same memories give the same bytes; nothing chosen gives an empty text."""
+    if not chosen:
+        return ""
+    groups = [_group(kind, [one for one in chosen if one.type is kind]) for kind in ORDER]
+    return title(slug) + "".join(groups)
+
+
+def title(slug: str) -> str:
+    return f"# Memory of {slug}\n"
+
+
+def heading(kind: MemoryType) -> str:
+    match kind:
+        case MemoryType.CONSTRAINT:
+            return "\n## Constraints\n"
+        case MemoryType.DECISION:
+            return "\n## Decisions\n"
+        case MemoryType.FACT:
+            return "\n## Facts\n"
+        case MemoryType.TASK:
+            return "\n## Tasks\n"
+        case _:
+            assert_never(kind)
+
+
+def line(content: str, memory_id: UUID, written_on: date) -> str:
+    """Further lines of a content are indented, so that none of them can pass for a heading or another memory."""
+    body = "\n  ".join(content.strip().splitlines())
+    return f"- {body} ({memory_id}, {written_on.isoformat()})\n"
+
+
+def _group(kind: MemoryType, members: Sequence[Candidate]) -> str:
+    ranked = sorted(members, key=lambda one: (-one.value, one.memory_id))
+    lines = "".join(line(one.content, one.memory_id, one.written_on) for one in ranked)
+    return heading(kind) + lines if lines else ""

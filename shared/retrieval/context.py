@@ -1,0 +1,173 @@
+"""What a model should know before it works on something, within a budget of tokens."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from shared import statements
+from shared.domain import Author, MemoryType, ProjectScope
+from shared.retrieval import brief, ranking, tokens
+from shared.retrieval.evidence import gather
+from shared.retrieval.meaning import UNKNOWN, Meaning
+from shared.retrieval.ranking import CUTS, Scored
+from shared.retrieval.requests import Mode, Search
+from shared.retrieval.results import shown
+from shared.retrieval.search import understand
+from shared.retrieval.selection import Candidate, Dropped, select
+from shared.text.normaliser import document_terms
+
+_VALUED = statements.load("retrieval")["valued"]
+
+CANDIDATES_MAX = 100
+CANDIDATES_OF_TYPE = 100
+SHARE_OF_BEST = 0.4
+ESTIMATOR = "upper bound over o200k, cl100k, Claude and BERT tokenizers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """Without a query the candidates are what is most worth knowing of each type."""
+
+    query: str | None = None
+    token_budget: int = 2_000
+    types: tuple[MemoryType, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    memory_id: UUID
+    revision: int
+    type: MemoryType
+    tokens: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    requested: int
+    used: int
+    estimator: str = ESTIMATOR
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    considered: int
+    selected: int
+    dropped: Dropped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """`items` in the order of their choice; `brief` is Markdown, the same bytes for the same input and data."""
+
+    brief: str
+    items: tuple[Item, ...]
+    budget: Budget
+    selection: Selection
+    degraded: str | None = None
+
+
+async def context(
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    author: Author,
+    request: ContextRequest,
+    *,
+    meaning: Meaning = UNKNOWN,
+) -> Context:
+    """The brief of what this caller may find; `meaning` was asked for before the connection was taken."""
+    if request.query is None:
+        candidates = await _valued(connection, scope, author, request)
+        degraded = None
+    else:
+        candidates, degraded = await _found(connection, scope, author, request, query=request.query, meaning=meaning)
+    overhead = tokens.estimate(brief.title(scope.slug) + "".join(map(brief.heading, _types(candidates))))
+    chosen, dropped = select(candidates, budget=request.token_budget, overhead=overhead)
+    text = brief.render(scope.slug, chosen)
+    return Context(
+        brief=text,
+        items=tuple(_item(one) for one in chosen),
+        budget=Budget(request.token_budget, tokens.bound(tokens.estimate(text))),
+        selection=Selection(len(candidates), len(chosen), dropped),
+        degraded=degraded,
+    )
+
+
+async def _found(
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    author: Author,
+    request: ContextRequest,
+    *,
+    query: str,
+    meaning: Meaning,
+) -> tuple[list[Candidate], str | None]:
+    """What retrieval finds near the best; nothing where nothing proves enough even for an exploratory search."""
+    asked, meaning = await understand(connection, scope, query, meaning)
+    search = Search(query=query, types=request.types, limit=CANDIDATES_MAX)
+    found = await gather(connection, scope, author, search, asked, vector=meaning.vector)
+    scored = ranking.order(found, asked)
+    if not scored or max(one.proof for one in scored) < _gate(scored):
+        return [], meaning.degraded
+    near = [one for one in scored if one.score >= SHARE_OF_BEST * scored[0].score][:CANDIDATES_MAX]
+    revisions = [(one.evidence.memory_id, one.evidence.revision) for one in near]
+    rows = await shown(connection, scope, revisions, None)
+    told = [(rows[one.evidence.memory_id], one.score) for one in near if one.evidence.memory_id in rows]
+    # Squared, so that twice as near is worth four times the tokens.
+    return [_candidate(row, score * score) for row, score in told], meaning.degraded
+
+
+def _gate(scored: Sequence[Scored]) -> float:
+    cut = CUTS[Mode.EXPLORATORY].gate
+    semantic = any(one.similarity is not None for one in scored)
+    return cut if semantic else ranking.DEFAULT.lexical_gate_share * cut
+
+
+async def _valued(
+    connection: asyncpg.Connection, scope: ProjectScope, author: Author, request: ContextRequest
+) -> list[Candidate]:
+    types = None if request.types is None else [memory_type.value for memory_type in request.types]
+    rows = await connection.fetch(_VALUED, scope.project_id, author.conversation, types, CANDIDATES_OF_TYPE)
+    return [_candidate(row, _value(row)) for row in rows]
+
+
+def _value(row: asyncpg.Record) -> float:
+    """Importance, and less for what stands further down among its type; the clock has no part in it."""
+    importance = 50 if row["importance"] is None else row["importance"]
+    return float((0.1 + importance / 100) / math.log2(row["place"] + 1))
+
+
+def _candidate(row: asyncpg.Record | dict[str, Any], value: float) -> Candidate:
+    written_on = row["updated_at"].date()
+    terms = document_terms(row["content"])
+    return Candidate(
+        memory_id=row["memory_id"],
+        revision=row["revision"],
+        type=MemoryType(row["type"]),
+        content=row["content"],
+        written_on=written_on,
+        value=value,
+        cost=tokens.estimate(brief.line(row["content"], row["memory_id"], written_on)),
+        words=frozenset(terms.plain_text.split()) | frozenset(terms.lexemes),
+    )
+
+
+def _types(candidates: Sequence[Candidate]) -> list[MemoryType]:
+    present = {candidate.type for candidate in candidates}
+    return [kind for kind in brief.ORDER if kind in present]
+
+
+def _item(candidate: Candidate) -> Item:
+    return Item(
+        memory_id=candidate.memory_id,
+        revision=candidate.revision,
+        type=candidate.type,
+        tokens=math.ceil(candidate.cost),
+        value=round(candidate.value, 4),
+    )

@@ -1,0 +1,95 @@
+"""Chooses what a token budget is spent on: by value per token, varied, no type crowding out the others; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from uuid import UUID
+
+from shared.domain import MemoryType
+from shared.retrieval import tokens
+
+QUOTAS = {
+    MemoryType.CONSTRAINT: 0.30,
+    MemoryType.DECISION: 0.30,
+    MemoryType.FACT: 0.25,
+    MemoryType.TASK: 0.15,
+}
+"""What each type may take before the others had their turn; what one leaves goes to all."""
+
+TOO_SIMILAR_FROM = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """`value` in 0..1, `cost` in estimated tokens of its line, `words` for telling it from the others."""
+
+    memory_id: UUID
+    revision: int
+    type: MemoryType
+    content: str
+    written_on: date
+    value: float
+    cost: float
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    too_similar: int = 0
+    no_budget_left: int = 0
+    too_large_alone: int = 0
+
+
+@dataclass(slots=True)
+class _Purse:
+    budget: int
+    spent: float
+    quotas: dict[MemoryType, float] = field(default_factory=dict)
+
+    def affords(self, candidate: Candidate) -> bool:
+        return tokens.bound(self.spent + candidate.cost) <= self.budget
+
+    def grants(self, candidate: Candidate) -> bool:
+        return candidate.cost <= self.quotas[candidate.type]
+
+    def pay(self, candidate: Candidate) -> None:
+        self.spent += candidate.cost
+        self.quotas[candidate.type] -= candidate.cost
+
+
+def select(candidates: Sequence[Candidate], *, budget: int, overhead: float) -> tuple[list[Candidate], Dropped]:
+    """The chosen ones, best first, and why the others are not among them.
+
+    Maximal marginal relevance (Carbonell and Goldstein 1998) as a factor: value per token times what is new in it.
+    The order is total, so the same candidates give the same choice.
+    """
+    fitting = [one for one in candidates if tokens.bound(overhead + one.cost) <= budget]
+    purse = _Purse(budget, overhead, {kind: share * budget for kind, share in QUOTAS.items()})
+    nearest = dict.fromkeys((one.memory_id for one in fitting), 0.0)
+    left = sorted(fitting, key=lambda one: one.memory_id)
+    chosen: list[Candidate] = []
+    similar = 0
+    while left:
+        affordable = [one for one in left if purse.affords(one)]
+        if not affordable:
+            break
+        granted = [one for one in affordable if purse.grants(one)] or affordable
+        best = max(granted, key=lambda one: (one.value / one.cost) * (1 - nearest[one.memory_id]))
+        left.remove(best)
+        if nearest[best.memory_id] >= TOO_SIMILAR_FROM:
+            similar += 1
+            continue
+        chosen.append(best)
+        purse.pay(best)
+        for one in left:
+            nearest[one.memory_id] = max(nearest[one.memory_id], _overlap(one.words, best.words))
+    too_large = len(candidates) - len(fitting)
+    return chosen, Dropped(too_similar=similar, no_budget_left=len(left), too_large_alone=too_large)
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """Jaccard's index of the words."""
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0

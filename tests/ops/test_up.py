@@ -1,0 +1,130 @@
+"""All processes of the Procfile from one terminal, against a database of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from shared import embedded
+from tests.ops.conftest import Installation
+
+WAIT_S = 60.0
+
+
+class Up:
+    """A running `memhub up`; `lines` is what it printed."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.lines: list[str] = []
+        self._news = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout:
+            for line in self.process.stdout:
+                with self._news:
+                    self.lines.append(line)
+                    self._news.notify_all()
+
+    def end(self) -> None:
+        """Kills what is left of it and its children."""
+        if self.process.poll() is None:
+            for member in psutil.Process(self.process.pid).children(recursive=True):
+                member.kill()
+            self.process.kill()
+        self.process.wait(WAIT_S)
+        self._reader.join(WAIT_S)
+
+    def until(self, text: str) -> None:
+        with self._news:
+            seen = self._news.wait_for(lambda: any(text in line for line in self.lines), timeout=WAIT_S)
+        assert seen, "".join(self.lines)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="mh-", dir="/tmp"))
+    yield folder / "data"
+    embedded.stop(folder / "data")
+    shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def _up(installation: Installation, data_dir: Path, port: int) -> Iterator[Up]:
+    process = subprocess.Popen(
+        [installation.programs / "memhub", "up", "--port", str(port)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=installation.project,
+        env=installation.environment({"MEMHUB_DATA_DIR": str(data_dir), "MEMHUB_EMBEDDING_PROVIDER": "none"}),
+        start_new_session=True,
+    )
+    up = Up(process)
+    try:
+        yield up
+    finally:
+        up.end()
+
+
+def test_everything_starts_says_where_it_is_and_ends_at_ctrl_c(installation: Installation, data_dir: Path) -> None:
+    port = _free_port()
+    with _up(installation, data_dir, port) as up:
+        up.until("memhub is up")
+        up.until(f"http://127.0.0.1:{port}/mcp")
+        up.until(f"embedded, in {data_dir}")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=WAIT_S) as answer:
+            assert json.load(answer)["database"] == "ok"
+        family = psutil.Process(up.process.pid).children(recursive=True)
+        names = " ".join(" ".join(member.cmdline()) for member in family)
+        for part in ("memhub-server --http", "--queues embed", "--queues counters,retention"):
+            assert part in names
+        up.process.send_signal(signal.SIGINT)
+        assert up.process.wait(WAIT_S) == 0, "".join(up.lines)
+        _gone, alive = psutil.wait_procs(family, timeout=WAIT_S)
+        assert alive == []
+    assert not embedded.is_running(data_dir)
+
+
+def test_a_process_that_ends_by_itself_ends_the_others_with_a_line_that_says_so(
+    installation: Installation, data_dir: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, _up(installation, data_dir, taken.getsockname()[1]) as up:
+        family = psutil.Process(up.process.pid).children(recursive=True)
+        assert up.process.wait(WAIT_S) == 1
+        up.until("cannot be bound")
+        up.until("memhub: A process ended by itself")
+        assert psutil.wait_procs(family, timeout=WAIT_S)[1] == []
+    assert not embedded.is_running(data_dir)
+
+
+def test_ctrl_c_before_all_have_started_leaves_nothing(installation: Installation, data_dir: Path) -> None:
+    # Without _Manager.terminate honcho raises here, and what it had started goes on.
+    with _up(installation, data_dir, _free_port()) as up:
+        up.until("started (pid=")
+        family = psutil.Process(up.process.pid).children(recursive=True)
+        up.process.send_signal(signal.SIGINT)
+        assert up.process.wait(WAIT_S) == 0, "".join(up.lines)
+        assert psutil.wait_procs(family, timeout=WAIT_S)[1] == []

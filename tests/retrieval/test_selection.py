@@ -1,0 +1,99 @@
+"""Spending a budget: no database."""
+
+from __future__ import annotations
+
+from datetime import date
+from uuid import UUID
+
+import pytest
+
+from shared.domain import MemoryType
+from shared.retrieval import brief, tokens
+from shared.retrieval.selection import Candidate, Dropped, select
+from tests.retrieval.samples import samples
+from tests.retrieval.tokenizers import NAMES, counts
+
+CLASSES = samples()
+ON = date(2026, 1, 2)
+TYPES = tuple(MemoryType)
+
+
+def candidate(number: int, content: str, *, value: float = 0.5, kind: MemoryType = MemoryType.FACT) -> Candidate:
+    memory_id = UUID(int=number * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128)
+    cost = tokens.estimate(brief.line(content, memory_id, ON))
+    return Candidate(memory_id, 1, kind, content, ON, value, cost, frozenset(content.lower().split()))
+
+
+def spread(contents: list[str]) -> list[Candidate]:
+    return [candidate(number, text, kind=TYPES[number % 4]) for number, text in enumerate(contents, start=1)]
+
+
+def rendered(candidates: list[Candidate], budget: int) -> str:
+    overhead = tokens.estimate(brief.title("payments") + "".join(map(brief.heading, TYPES)))
+    return brief.render("payments", select(candidates, budget=budget, overhead=overhead)[0])
+
+
+@pytest.mark.parametrize("budget", [100, 250, 500, 1_000, 2_000, 4_000, 8_000])
+def test_no_tokenizer_counts_more_than_the_budget(budget: int) -> None:
+    briefs = {name: rendered(spread(contents), budget) for name, contents in CLASSES.items()}
+    for name, counted in zip(briefs, counts(list(briefs.values())), strict=True):
+        assert max(counted) <= budget, (name, dict(zip(NAMES, counted, strict=True)))
+
+
+def test_a_budget_is_used_to_85_of_100_where_there_is_enough_to_say() -> None:
+    for name in ("prose", "code", "identifiers", "numbers"):
+        for budget in (1_000, 2_000):
+            text = rendered(spread(CLASSES[name] * 1), budget)
+            assert tokens.bound(tokens.estimate(text)) >= 0.85 * budget, name
+
+
+def test_what_says_nearly_the_same_is_dropped() -> None:
+    same = "We keep sessions in signed cookies on every host"
+    chosen, dropped = select(
+        [candidate(1, same), candidate(2, f"{same} now"), candidate(3, "Deploys happen on Tuesdays")],
+        budget=2_000,
+        overhead=20,
+    )
+
+    assert len(chosen) == 2
+    assert dropped == Dropped(too_similar=1)
+
+
+def test_what_is_too_large_alone_and_what_found_no_room_is_told_apart() -> None:
+    contents = [f"Fact {number} about a subject of its own {number * 7}" for number in range(10)]
+    chosen, dropped = select([candidate(99, "word " * 3_000), *spread(contents)], budget=250, overhead=20)
+
+    assert dropped.too_large_alone == 1
+    assert dropped.no_budget_left > 0
+    assert len(chosen) + dropped.too_large_alone + dropped.no_budget_left == 11
+
+
+def test_one_type_does_not_crowd_out_the_others() -> None:
+    facts = [candidate(number, f"Fact {number} of {number * 13}", value=0.9) for number in range(1, 60)]
+    rule = candidate(100, "Never log a card number", value=0.4, kind=MemoryType.CONSTRAINT)
+    chosen, _ = select([*facts, rule], budget=800, overhead=20)
+
+    assert rule in chosen
+
+
+def test_what_a_type_leaves_goes_to_the_others() -> None:
+    facts = [candidate(number, f"Fact {number} of {number * 13}") for number in range(1, 60)]
+    chosen, _ = select(facts, budget=800, overhead=20)
+
+    assert tokens.bound(20 + sum(one.cost for one in chosen)) >= 0.85 * 800
+
+
+def test_the_same_candidates_in_any_order_give_the_same_bytes() -> None:
+    candidates = spread(CLASSES["prose"])
+
+    assert rendered(candidates, 1_500) == rendered(candidates[::-1], 1_500)
+
+
+def test_no_line_of_a_content_passes_for_a_heading_or_another_memory() -> None:
+    text = rendered([candidate(1, "One\n## Facts\n- Two (id)\r\n\n# Memory of others")], 500)
+
+    assert [line for line in text.splitlines() if line.startswith(("#", "-"))] == [
+        "# Memory of payments",
+        "## Facts",
+        "- One",
+    ]
