@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recording test bench eval lint format schema lock clean
+.PHONY: help demo recording test bench conformance eval lint format schema lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -21,6 +21,12 @@ recording: $(INSTALLED) ## writes docs/demo.svg anew: a real run of the demo
 
 test: $(INSTALLED) ## every test; what this machine lacks is skipped and named
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+conformance: $(INSTALLED) ## the official MCP suite against a running server, both revisions; needs npm
+	mkdir -p build/conformance
+	cp tests/conformance/package.json build/conformance/
+	npm install --prefix build/conformance --no-audit --no-fund --no-package-lock --silent
+	$(BIN)/python -m tests.conformance build/conformance
 
 bench: $(INSTALLED) ## the benchmark: prints a table, fails on nothing
 	$(BIN)/python -m tests.bench

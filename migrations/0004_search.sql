@@ -17,7 +17,9 @@ CREATE TABLE memhub.live_memories (
     author_kind   text NOT NULL,
     created_at    timestamptz NOT NULL,
     updated_at    timestamptz NOT NULL,
-    PRIMARY KEY (project_id, memory_id, revision_no),  -- one row a memory, since its lifecycle row has one revision_no
+    -- One row a memory, since its lifecycle row has one revision_no. What is included lets the vector leg look at the
+    -- index alone to see whether a caller may find the memory.
+    PRIMARY KEY (project_id, memory_id, revision_no) INCLUDE (scope_key, expires_at, type),
     CONSTRAINT live_memories_task_expires CHECK (type <> 'TASK' OR expires_at IS NOT NULL),
     CONSTRAINT live_memories_content UNIQUE (content_hash, project_id, scope_key),
     CONSTRAINT live_memories_is_active FOREIGN KEY (project_id, memory_id, revision_no, status)

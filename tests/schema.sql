@@ -443,6 +443,7 @@ CREATE TABLE memhub.live_vectors (
     dimension integer NOT NULL,
     chunk_no smallint NOT NULL,
     embedding public.halfvec NOT NULL,
+    code bit varying GENERATED ALWAYS AS (public.binary_quantize(embedding)) STORED,
     CONSTRAINT live_vectors_check CHECK ((public.vector_dims(embedding) = dimension)),
     CONSTRAINT live_vectors_chunk_no_check CHECK ((chunk_no >= 0))
 );
@@ -638,7 +639,7 @@ ALTER TABLE ONLY memhub.live_memories
     ADD CONSTRAINT live_memories_content UNIQUE (content_hash, project_id, scope_key);
 
 ALTER TABLE ONLY memhub.live_memories
-    ADD CONSTRAINT live_memories_pkey PRIMARY KEY (project_id, memory_id, revision_no);
+    ADD CONSTRAINT live_memories_pkey PRIMARY KEY (project_id, memory_id, revision_no) INCLUDE (scope_key, expires_at, type);
 
 ALTER TABLE ONLY memhub.live_vectors
     ADD CONSTRAINT live_vectors_pkey PRIMARY KEY (project_id, model_id, memory_id, revision_no, chunk_no);
@@ -699,6 +700,8 @@ CREATE INDEX live_memories_expiring ON memhub.live_memories USING btree (expires
 
 CREATE INDEX live_memories_newest ON memhub.live_memories USING btree (project_id, created_at DESC, memory_id) WHERE (status = 'ACTIVE'::text);
 
+CREATE INDEX live_vectors_code ON memhub.live_vectors USING btree (project_id, model_id, memory_id, revision_no) INCLUDE (chunk_no, code);
+
 CREATE INDEX live_vectors_of_memory ON memhub.live_vectors USING btree (project_id, memory_id, revision_no);
 
 CREATE INDEX memories_by_successor ON memhub.memories USING btree (project_id, superseded_by) WHERE (superseded_by IS NOT NULL);
@@ -725,13 +728,13 @@ CREATE TRIGGER live_vectors_keep AFTER DELETE ON memhub.live_vectors FOR EACH RO
 
 CREATE TRIGGER memories_guard BEFORE UPDATE ON memhub.memories FOR EACH ROW EXECUTE FUNCTION memhub.guard_memory();
 
-CREATE TRIGGER memories_guard_birth BEFORE INSERT ON memhub.memories FOR EACH ROW WHEN ((NOT (((new.created_at >= now()) AND (new.created_at <= clock_timestamp())) AND (new.retired_at IS NULL)))) EXECUTE FUNCTION memhub.guard_memory();
+CREATE TRIGGER memories_guard_birth BEFORE INSERT ON memhub.memories FOR EACH ROW WHEN (((((new.created_at >= now()) AND (new.created_at <= clock_timestamp())) AND (new.retired_at IS NULL)) IS NOT TRUE)) EXECUTE FUNCTION memhub.guard_memory();
 
 CREATE TRIGGER memories_stay BEFORE DELETE OR TRUNCATE ON memhub.memories FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
 
 CREATE TRIGGER memory_revisions_guard BEFORE UPDATE ON memhub.memory_revisions FOR EACH ROW EXECUTE FUNCTION memhub.guard_revision();
 
-CREATE TRIGGER memory_revisions_guard_birth BEFORE INSERT ON memhub.memory_revisions FOR EACH ROW WHEN ((NOT (((new.revision_no)::integer = 1) AND ((new.valid_from >= now()) AND (new.valid_from <= clock_timestamp())) AND (new.valid_to IS NULL) AND (new.purged_at IS NULL)))) EXECUTE FUNCTION memhub.guard_revision();
+CREATE TRIGGER memory_revisions_guard_birth BEFORE INSERT ON memhub.memory_revisions FOR EACH ROW WHEN (((((new.revision_no)::integer = 1) AND ((new.valid_from >= now()) AND (new.valid_from <= clock_timestamp())) AND (new.valid_to IS NULL) AND (new.purged_at IS NULL)) IS NOT TRUE)) EXECUTE FUNCTION memhub.guard_revision();
 
 CREATE TRIGGER memory_revisions_stay BEFORE DELETE OR TRUNCATE ON memhub.memory_revisions FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
 

@@ -11,7 +11,7 @@ from shared.settings import Settings
 
 # They belong to one shell or one client, or to the server over HTTP, not to every client that is connected.
 NOT_CARRIED = ("MEMHUB_CLIENT", "MEMHUB_CONVERSATION", "MEMHUB_LOG_LEVEL", "MEMHUB_API_KEY", "MEMHUB_OAUTH_")
-SECRET = frozenset({"MEMHUB_DATABASE_URL", "MEMHUB_EMBEDDING_API_KEY"})
+SECRET = frozenset({"MEMHUB_DATABASE_URL", "MEMHUB_DATABASE_DIRECT_URL", "MEMHUB_EMBEDDING_API_KEY"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +21,8 @@ from shared.retrieval.requests import Mode, Search
 from shared.retrieval.results import shown
 from shared.retrieval.search import understand
 from shared.retrieval.selection import Candidate, Dropped, select
-from shared.text.normaliser import document_terms
 
+_WORD = re.compile(r"\w+")
 _VALUED = statements.load("retrieval")["valued"]
 
 CANDIDATES_MAX = 100
@@ -145,7 +146,6 @@ def _value(row: asyncpg.Record) -> float:
 
 def _candidate(row: asyncpg.Record | dict[str, Any], value: float) -> Candidate:
     written_on = row["updated_at"].date()
-    terms = document_terms(row["content"])
     return Candidate(
         memory_id=row["memory_id"],
         revision=row["revision"],
@@ -154,7 +154,7 @@ def _candidate(row: asyncpg.Record | dict[str, Any], value: float) -> Candidate:
         written_on=written_on,
         value=value,
         cost=tokens.estimate(brief.line(row["content"], row["memory_id"], written_on)),
-        words=frozenset(terms.plain_text.split()) | frozenset(terms.lexemes),
+        words=frozenset(_WORD.findall(row["content"].lower())),
     )
 
 

@@ -21,6 +21,9 @@ _CANDIDATES_AS_OF = _SQL["candidates_as_of"]
 
 LEG_ROWS = 100
 
+FIRST_PASS_FROM_MEMORIES = 5_000
+FIRST_PASS_CHUNKS = 600
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -63,7 +66,8 @@ async def gather(
         asked.newest_max,
     ]
     if request.as_of is None:
-        rows = await connection.fetch(_CANDIDATES, *arguments)
+        first_pass = FIRST_PASS_CHUNKS if asked.memories >= FIRST_PASS_FROM_MEMORIES else None
+        rows = await connection.fetch(_CANDIDATES, *arguments, first_pass)
     else:
         rows = await connection.fetch(_CANDIDATES_AS_OF, *arguments, request.as_of)
     return [_evidence(row) for row in rows]

@@ -141,6 +141,7 @@ FROM moved;
 
 -- name: retire
 -- Takes memories that the caller has locked out of the live set: superseded by $4, or forgotten when that is NULL.
+-- Rows are found by $3 beside `retired`: else the planner reads every revision of the project.
 -- $1 project uuid, $2 tenant text, $3 memories uuid[], $4 successor uuid, $5 retired by text, $6 client text,
 -- $7 request id text, $8 audit details jsonb
 WITH clock AS MATERIALIZED (
@@ -155,10 +156,11 @@ WITH clock AS MATERIALIZED (
 ), closed AS (
     UPDATE memhub.memory_revisions AS revision SET valid_to = retired.at
     FROM retired
-    WHERE revision.project_id = $1 AND revision.memory_id = retired.id AND revision.revision_no = retired.revision_no
+    WHERE revision.project_id = $1 AND revision.memory_id = ANY ($3) AND revision.memory_id = retired.id
+        AND revision.revision_no = retired.revision_no
 ), gone AS (
     DELETE FROM memhub.live_memories AS live USING retired
-    WHERE live.project_id = $1 AND live.memory_id = retired.id
+    WHERE live.project_id = $1 AND live.memory_id = ANY ($3) AND live.memory_id = retired.id
 ), audited AS (
     INSERT INTO memhub.audit_events (
         tenant, project_id, memory_id, revision_no, scope_key, event, client, request_id, details, created_at)

@@ -50,9 +50,12 @@ FROM (SELECT) AS always LEFT JOIN memhub.embedding_models AS model ON model.stat
 -- Filters come first, so both legs are complete; the project's lexeme stands in the tsquery, so that one GIN scan serves
 -- one project. Terms are parsed once, not for every row. Content is not read here.
 -- A query of common terms only takes the newest rows that match, at most $13.
+-- A large project's vectors are compared by their signs first: the nearest $14 by Hamming distance, then exactly.
+-- OFFSET 0 keeps look-ups by key from becoming scans of the project: 10 and 14 ms of 55 at 10,000 memories.
 -- $1 project uuid, $2 the caller's conversation text, $3 any-term tsquery text (NULL: no words), $4 the tsquery of each
 -- term text[], $5 the weight of each float8[], $6 types text[], $7 tags text[], $8 every tag boolean, $9 model int (NULL:
--- no vector), $10 vector text, $11 rows of the lexical leg int, $12 of the vector leg int, $13 newest rows at most int
+-- no vector), $10 vector text, $11 rows of the lexical leg int, $12 of the vector leg int, $13 newest rows at most int,
+-- $14 chunks of the first pass int (NULL: exact)
 WITH eligible AS NOT MATERIALIZED (
     SELECT memory.memory_id, memory.revision_no, memory.document, memory.created_at, memory.updated_at
     FROM memhub.searchable_memories AS memory
@@ -77,13 +80,31 @@ WITH eligible AS NOT MATERIALIZED (
         SELECT sum(terms.weight) AS weight FROM terms WHERE matching.document @@ terms.query) AS told
     ORDER BY told.weight DESC, matching.updated_at DESC, matching.memory_id
     LIMIT $11::int
-), nearest AS MATERIALIZED (
-    SELECT vector.memory_id, vector.revision_no
+), coded AS MATERIALIZED (
+    SELECT vector.memory_id, vector.revision_no, vector.chunk_no
+    FROM memhub.live_vectors AS vector CROSS JOIN LATERAL (
+        SELECT FROM eligible
+        WHERE eligible.memory_id = vector.memory_id AND eligible.revision_no = vector.revision_no
+        OFFSET 0) AS visible
+    WHERE $14::int IS NOT NULL AND vector.project_id = $1 AND vector.model_id = $9::int
+    ORDER BY hamming_distance(vector.code, binary_quantize($10::text::halfvec)), vector.memory_id, vector.chunk_no
+    LIMIT $14
+), compared AS NOT MATERIALIZED (
+    SELECT vector.memory_id, vector.revision_no, vector.embedding <#> $10::halfvec AS distance
     FROM memhub.live_vectors AS vector
     JOIN eligible ON eligible.memory_id = vector.memory_id AND eligible.revision_no = vector.revision_no
-    WHERE vector.project_id = $1 AND vector.model_id = $9::int
-    GROUP BY vector.memory_id, vector.revision_no
-    ORDER BY min(vector.embedding <#> $10::text::halfvec), vector.memory_id
+    WHERE $14 IS NULL AND vector.project_id = $1 AND vector.model_id = $9
+    UNION ALL
+    SELECT coded.memory_id, coded.revision_no, (
+               SELECT vector.embedding <#> $10::halfvec FROM memhub.live_vectors AS vector
+               WHERE vector.project_id = $1 AND vector.model_id = $9 AND vector.memory_id = coded.memory_id
+                   AND vector.revision_no = coded.revision_no AND vector.chunk_no = coded.chunk_no)
+    FROM coded
+), nearest AS MATERIALIZED (
+    SELECT memory_id, revision_no
+    FROM compared
+    GROUP BY memory_id, revision_no
+    ORDER BY min(distance), memory_id
     LIMIT $12::int
 ), candidates AS (
     SELECT memory_id, revision_no FROM lexical UNION SELECT memory_id, revision_no FROM nearest
@@ -94,9 +115,11 @@ SELECT memory.memory_id, memory.revision_no AS revision, memory.type, memory.imp
        (SELECT - min(vector.embedding <#> $10::halfvec) FROM memhub.live_vectors AS vector
         WHERE vector.project_id = $1 AND vector.model_id = $9 AND vector.memory_id = memory.memory_id
             AND vector.revision_no = memory.revision_no) AS cosine
-FROM candidates JOIN memhub.live_memories AS memory
-    ON memory.project_id = $1 AND memory.memory_id = candidates.memory_id
-    AND memory.revision_no = candidates.revision_no;
+FROM candidates CROSS JOIN LATERAL (
+    SELECT live.memory_id, live.revision_no, live.document, live.type, live.importance, live.author_kind, live.updated_at
+    FROM memhub.live_memories AS live
+    WHERE live.project_id = $1 AND live.memory_id = candidates.memory_id AND live.revision_no = candidates.revision_no
+    OFFSET 0) AS memory;
 
 -- name: candidates_as_of
 -- The same over what was live at an instant: the revision that was open then, judged with that instant's expiry, and

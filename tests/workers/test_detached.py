@@ -47,6 +47,8 @@ def cluster(data_dir: Path) -> Iterator[embedded.Cluster]:
     """An embedded database that a lease of this test keeps running."""
     with embedded.attach(data_dir) as cluster:
         yield cluster
+    if fleet.worker_log(data_dir).exists():
+        print(fleet.worker_log(data_dir).read_text())  # pytest shows it when the test failed
     for process in workers_of(data_dir):
         process.kill()
         process.wait(10)

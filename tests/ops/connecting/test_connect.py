@@ -84,10 +84,17 @@ def test_a_connected_client_starts_a_server_that_lists_its_tools(client: str, in
 
 @pytest.mark.parametrize("client", PROJECT_FILES)
 def test_a_project_gets_its_own_file_without_secrets(client: str, installation: Installation) -> None:
-    secrets = {"MEMHUB_DATABASE_URL": "postgresql://u:hidden@h/d", "MEMHUB_TENANT": "acme"}
+    secrets = {
+        "MEMHUB_DATABASE_URL": "postgresql://u:hidden@h/d",
+        "MEMHUB_DATABASE_DIRECT_URL": "postgresql://u:hidden@h/e",
+        "MEMHUB_TENANT": "acme",
+    }
     connected = installation.run("connect", client, "--project", environment=secrets)
     assert connected.returncode == 0, connected.stderr
-    assert "Not written into a file of the repository: MEMHUB_DATABASE_URL." in connected.stdout
+    assert (
+        "Not written into a file of the repository: MEMHUB_DATABASE_DIRECT_URL, MEMHUB_DATABASE_URL."
+        in connected.stdout
+    )
     entry = _entry(client, installation.project / PROJECT_FILES[client])
     assert entry["env"] == {"MEMHUB_TENANT": "acme"}
     assert not any(installation.home.iterdir())

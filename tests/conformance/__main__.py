@@ -1,0 +1,113 @@
+"""The official conformance suite, the Inspector and both TypeScript SDKs against the product.
+
+`python -m tests.conformance FOLDER` takes the folder with node_modules; the exit status is 0 when all are content. What
+fails of the suite must be what product-REVISION.yml names, and no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import asyncpg
+import psycopg
+
+from shared import migrations
+from tests.database import Cluster, running_cluster
+from tests.http.processes import serving
+from tests.server.processes import PRODUCT, ROOT
+
+REVISIONS = ("2025-11-25", "2026-07-28")
+CLIENTS = ("v1", "v2-legacy", "v2-modern")
+RUN_S = 300
+HERE = Path(__file__).parent
+
+
+def main(folder: Path) -> int:
+    port = _free_port()
+    with (
+        running_cluster("18") as cluster,
+        tempfile.TemporaryDirectory() as own,
+        serving(
+            Path(own),
+            *("--port", str(port)),
+            MEMHUB_DATABASE_URL=(database_url := _migrated(cluster)),
+            MEMHUB_ALLOWED_ORIGINS=f"http://127.0.0.1:{port}",
+        ) as process,
+    ):
+        url = f"{process.url}/mcp"
+        held = [_suite(folder, url, revision) for revision in REVISIONS]
+        held += [_inspector(folder, "http", [url, "--transport", "http"])]
+        held += [_inspector(folder, "stdio", _over_stdio(database_url))]
+        held += [_every_tool(folder, url, client) for client in CLIENTS]
+    return 0 if all(held) else 1
+
+
+def _suite(folder: Path, url: str, revision: str) -> bool:
+    baseline = str(HERE / f"product-{revision}.yml")
+    program = "@modelcontextprotocol/conformance/dist/index.js"
+    given = ["server", "--url", url, "--requirements", revision, "--expected-failures", baseline]
+    return _holds(folder, f"conformance {revision}", program, given)
+
+
+def _inspector(folder: Path, transport: str, target: list[str]) -> bool:
+    given = ["--cli", "--method", "tools/list", "--strict", *target]
+    return _holds(folder, f"inspector {transport}", ".bin/mcp-inspector", given)
+
+
+def _every_tool(folder: Path, url: str, client: str) -> bool:
+    script = shutil.copy(HERE / "every_tool.mjs", folder)
+    return _holds(folder, f"every tool {client}", str(Path(script).resolve()), [client, url])
+
+
+def _holds(folder: Path, name: str, program: str, given: list[str]) -> bool:
+    modules = folder.resolve() / "node_modules"
+    with tempfile.TemporaryDirectory() as home:
+        ran = subprocess.run(
+            [str(modules / ".bin" / "node"), str(modules / program), *given],
+            capture_output=True,
+            text=True,
+            timeout=RUN_S,
+            check=False,
+            env={**os.environ, "HOME": home},
+            cwd=home,
+        )
+    _before, _summary, told = ran.stdout.partition("=== SUMMARY ===")
+    print(f"{name}: {'ok' if ran.returncode == 0 else f'exit {ran.returncode}'}")
+    if ran.returncode:
+        print(told or ran.stdout, ran.stderr)
+    return ran.returncode == 0
+
+
+def _over_stdio(database_url: str) -> list[str]:
+    settings = {"MEMHUB_DATABASE_URL": database_url, "PYTHONPATH": str(ROOT)}
+    return [*(f"-e{name}={value}" for name, value in settings.items()), "--", sys.executable, *PRODUCT]
+
+
+def _migrated(cluster: Cluster) -> str:
+    with psycopg.connect(cluster.url(), autocommit=True) as admin:
+        admin.execute("CREATE DATABASE product")
+    asyncio.run(_migrate(cluster.url("product")))
+    return cluster.url("product")
+
+
+async def _migrate(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    await migrations.migrate(connection, create_extension=True)
+    await connection.close()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
