@@ -35,7 +35,9 @@ async def export(settings: Settings, *, project: str | None, tenant: str | None,
                 file.write(line)
                 memories += kind == "memory"
                 advance(memories)
-    Console(stderr=True).print(f"Exported {memories:,} memories{f' to {output}' if output else ''}.", highlight=False)
+    Console(stderr=True).print(
+        f"Exported {memories:,} memories{f' to {output}' if output else ''}.", highlight=False, soft_wrap=True
+    )
     return 0
 
 

@@ -208,7 +208,7 @@ async def test_what_the_schema_refuses_is_told_and_the_rest_comes(
     (tmp_path / "changed.jsonl").write_bytes(b"".join(changed))
 
     assert await bring(other, tmp_path / "changed.jsonl") == 1
-    assert "the schema refuses it (memory_revisions_importance_check)" in capsys.readouterr().err
+    assert "line 9: the schema refuses it (importance_check)" in capsys.readouterr().err
     assert await there.fetchval("SELECT count(*) FROM memhub.memories") == 8
 
 
