@@ -53,7 +53,7 @@ def test_a_brief_holds_nothing_that_was_retired(tmp_path: Path, database_url: st
 
 
 def test_the_writer_is_shown_what_is_similar(tmp_path: Path, database_url: str) -> None:
-    """Said again in other words until it is shown: absent rather than late, so a cold or busy database shows nothing."""
+    """Said again until it is shown: absent rather than late, so a cold or busy database shows nothing."""
     with session(tmp_path, database_url) as raw:
         _, choice = filled(raw)
         shown: set[str] = set()
