@@ -53,6 +53,9 @@ async def test_many_clients_share_few_sessions_without_meeting(
         tmp_path,
         MEMHUB_DATABASE_URL=pooled(folder, database_url, user=login_role),
         MEMHUB_DATABASE_DIRECT_URL=database_url,
+        # Twelve clients wait for two sessions: on a busy machine for longer than anybody should.
+        MEMHUB_POOL_WAIT_S="60",
+        MEMHUB_STATEMENT_TIMEOUT_S="60",
     ) as process:
 
         async def work(number: int) -> tuple[int, str]:

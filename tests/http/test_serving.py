@@ -14,6 +14,7 @@ import pytest
 
 from server.http import serving as serving_module
 from tests.http.callers import Era, client, raw_client
+from tests.http.conftest import KEY
 from tests.http.processes import WAIT_S, Process, serving, started
 
 UNREACHABLE = "postgresql://nobody@127.0.0.1:1/none"
@@ -30,12 +31,22 @@ async def test_a_memory_written_by_one_client_is_found_by_the_next(server: Proce
 
 
 async def test_handshake_and_listings_need_no_tenant_and_no_database(tmp_path: Path, era: Era) -> None:
-    with serving(tmp_path, MEMHUB_DATABASE_URL=UNREACHABLE) as process:
-        async with client(process.url, era) as raw:
+    with serving(tmp_path, MEMHUB_DATABASE_URL=UNREACHABLE, MEMHUB_API_KEY=KEY) as process:
+        async with client(process.url, era, key=KEY) as raw:
             for method in ("tools/list", "resources/list", "resources/templates/list"):
                 assert "result" in (await raw.request(method, {})).json()
             refused = await raw.refused("memory_search", headers=[("X-Memory-Tenant", "t")])
     assert (refused["code"], refused["retryable"]) == ("BACKEND_UNAVAILABLE", True)
+
+
+async def test_without_a_key_nobody_comes_in_while_it_is_not_known_whether_tokens_exist(
+    tmp_path: Path, era: Era
+) -> None:
+    with serving(tmp_path, MEMHUB_DATABASE_URL=UNREACHABLE) as process:
+        async with raw_client(process.url, era) as raw:
+            refused = await raw.open()
+    assert (refused.status_code, refused.json()["code"]) == (503, "BACKEND_UNAVAILABLE")
+    assert int(refused.headers["retry-after"]) >= 1
 
 
 async def test_probes_tell_a_process_that_lives_from_one_that_can_serve(tmp_path: Path, database_url: str) -> None:
