@@ -33,12 +33,13 @@ CREATE INDEX live_memories_newest ON memhub.live_memories (project_id, created_a
     WHERE status = 'ACTIVE';
 CREATE INDEX live_memories_expiring ON memhub.live_memories (expires_at) WHERE expires_at IS NOT NULL;
 
--- What retrieval reads: expiry needs no reaper to be true.
+-- What retrieval reads: expiry needs no reaper to be true. It names the status, which is true of every row, because that
+-- is what live_memories_newest is for: without the condition, writes planned on empty tables look their rows up in it.
 CREATE VIEW memhub.searchable_memories AS
     SELECT project_id, memory_id, revision_no, scope_key, content_hash, document, type, tags, importance,
            expires_at, author_client, author_kind, created_at, updated_at
     FROM memhub.live_memories
-    WHERE expires_at IS NULL OR expires_at > now();
+    WHERE status = 'ACTIVE' AND (expires_at IS NULL OR expires_at > now());
 
 -- How many live memories of a project hold a lexeme; kept by the fleet.
 CREATE TABLE memhub.term_frequencies (

@@ -571,7 +571,7 @@ CREATE VIEW memhub.searchable_memories AS
     created_at,
     updated_at
    FROM memhub.live_memories
-  WHERE ((expires_at IS NULL) OR (expires_at > now()));
+  WHERE ((status = 'ACTIVE'::text) AND ((expires_at IS NULL) OR (expires_at > now())));
 
 CREATE TABLE memhub.term_frequencies (
     project_id uuid NOT NULL,
