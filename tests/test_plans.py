@@ -42,6 +42,17 @@ def test_a_write_finds_each_row_by_its_key(planner: psycopg.Connection, name: st
             )
 
 
+def test_a_page_of_the_newest_is_read_from_their_index(planner: psycopg.Connection) -> None:
+    # Fails when memhub.searchable_memories does not name the status that the index asks for.
+    (live,) = (
+        scan
+        for scan in _scans(_plan(planner, statements.load("retrieval")["newest"]))
+        if scan["Relation Name"] == "live_memories"
+    )
+
+    assert live["Index Name"] == "live_memories_newest"
+
+
 def _plan(planner: psycopg.Connection, sql: str) -> Any:
     told = planner.pgconn.exec_(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {sql}".encode())
     assert told.status == psycopg.pq.ExecStatus.TUPLES_OK, told.error_message

@@ -9,7 +9,8 @@ WHERE CASE WHEN counted.project_id IS NULL
            ELSE counted.counted_at < now() - interval '1 second' * ($2::float8 * counted.memories / 1000)
                 AND (counted.counted_at < now() - interval '1 day' OR EXISTS (
                     SELECT FROM memhub.live_memories AS live
-                    WHERE live.project_id = project.id AND live.created_at > counted.counted_at)) END
+                    WHERE live.project_id = project.id AND live.status = 'ACTIVE'
+                        AND live.created_at > counted.counted_at)) END
 ORDER BY counted.counted_at NULLS FIRST, project.id
 LIMIT $1::int;
 
