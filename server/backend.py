@@ -12,6 +12,7 @@ from shared.domain import Author, Changes, Memory, MemoryType, ProjectScope
 from shared.embedding.models import EmbeddingModel
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
+from shared.timings import TimingBuffer
 
 AliasKind = Literal["git_remote", "workspace_path"]
 Aliases = Mapping[AliasKind, str]
@@ -184,5 +185,9 @@ class Backend(Protocol):
         ...
 
     async def load(self) -> Load: ...
+
+    async def keep_timings(self, buffer: TimingBuffer) -> None:
+        """Writes what was noted, and empties the buffer whether it could be written or not."""
+        ...
 
     async def aclose(self) -> None: ...

@@ -32,6 +32,7 @@ from shared.retrieval.requests import Found, Search
 from shared.retrieval.search import search
 from shared.retrieval.similar import Similar, similar
 from shared.settings import Settings
+from shared.timings import TimingBuffer
 
 _FLEET_IS_ALIVE = statements.load("health")["fleet_is_alive"]
 
@@ -81,6 +82,10 @@ class Postgres:
             queues = await status.queues(connection)
         pools = tuple(Pool(use.work, use.in_use, use.idle, use.connections_max) for use in self._database.use())
         return Load(pools=pools, queues=queues)
+
+    async def keep_timings(self, buffer: TimingBuffer) -> None:
+        async with self._database.connection("write") as connection:
+            await buffer.flush(connection)
 
     async def aclose(self) -> None:
         await self._held.aclose()

@@ -35,6 +35,7 @@ class InMemory:
     authors: list[Author] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     opened: int = 0
+    timed: int = 0
 
     @property
     def projects(self) -> InMemory:
@@ -64,6 +65,9 @@ class InMemory:
 
     async def load(self) -> Load:
         return Load(pools=(), queues=())
+
+    async def keep_timings(self, buffer: Any) -> None:
+        self.timed = len(buffer)
 
     async def aclose(self) -> None:
         self.opened = 0
