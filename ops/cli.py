@@ -71,6 +71,17 @@ def doctor(
     run(lambda settings: examine(settings, as_json=as_json))
 
 
+@app.command()
+def dashboard(
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port on this machine; 0: any free one.")] = 3001,
+    browse: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
+) -> None:
+    """Look at the memories in a browser, on this machine only."""
+    from ops.dashboard.serving import serve
+
+    run(lambda settings: serve(settings, port=port, browse=browse))
+
+
 @token_app.command("create")
 def token_create(  # noqa: PLR0917 - typer calls it by name
     tenant: Annotated[str, typer.Option(help="The tenant that the token opens.")],
