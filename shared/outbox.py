@@ -16,6 +16,10 @@ from shared import statements
 from shared.errors import MemhubError
 
 EMBED_QUEUE = "embed"
+COUNTERS_QUEUE = "counters"
+RETENTION_QUEUE = "retention"
+QUEUES = (EMBED_QUEUE, COUNTERS_QUEUE, RETENTION_QUEUE)
+
 EMBED_TASK = "embed_revision"
 
 _CLOSE_S = 1.0

@@ -21,11 +21,12 @@ from procrastinate import App
 from shared import outbox, statements
 from shared.database import Database
 from shared.errors import MemhubError
+from shared.runs import reason
 from shared.settings import Settings
 from workers.embedding.errors import EmbeddingRefused, EmbeddingStopped, EmbeddingUnavailable
 from workers.leases import Leases, Work
 from workers.retry import Backoff, backoff_s
-from workers.runs import reason, recorded
+from workers.runs import recorded
 from workers.schedule import BACKSTOP_PRIORITY, defer_once, periodic
 from workers.shelf import Shelf
 
