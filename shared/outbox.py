@@ -21,6 +21,7 @@ RETENTION_QUEUE = "retention"
 QUEUES = (EMBED_QUEUE, COUNTERS_QUEUE, RETENTION_QUEUE)
 
 EMBED_TASK = "embed_revision"
+SWEEP_TASK = "sweep_embeddings"
 
 _CLOSE_S = 1.0
 _WAKE = statements.load("fleet")["wake"]
