@@ -9,7 +9,7 @@ from typing import Annotated
 import anyio
 import typer
 
-from ops import client_commands, fleet_commands, moving_commands
+from ops import client_commands, fleet_commands, moving_commands, upkeep_commands
 from ops.running import run
 from shared.errors import MemhubError
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 client_commands.add_to(app)
 fleet_commands.add_to(app)
 moving_commands.add_to(app)
+upkeep_commands.add_to(app)
 token_app = typer.Typer(help="Tokens of callers over HTTP.", no_args_is_help=True)
 app.add_typer(token_app, name="token")
 

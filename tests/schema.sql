@@ -869,6 +869,9 @@ GRANT UPDATE(hits) ON TABLE memhub.counter_deltas TO memhub_operator;
 GRANT SELECT,INSERT ON TABLE memhub.embedding_models TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.embedding_models TO memhub_operator;
 
+GRANT UPDATE(dimension) ON TABLE memhub.embedding_models TO memhub_server;
+GRANT UPDATE(dimension) ON TABLE memhub.embedding_models TO memhub_operator;
+
 GRANT UPDATE(floor) ON TABLE memhub.embedding_models TO memhub_server;
 GRANT UPDATE(floor) ON TABLE memhub.embedding_models TO memhub_operator;
 
