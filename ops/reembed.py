@@ -12,9 +12,10 @@ import asyncpg
 from rich.console import Console
 
 from ops import bars
+from ops.asking import asking, serves
 from ops.bars import Watch
 from ops.looking import looking
-from ops.stalls import Stalls, asking, serves
+from ops.stalls import Stalls
 from shared import fleet, reembedding
 from shared.embedding import registry
 from shared.embedding.client import QueryEmbedder

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import anyio
 import asyncpg
 
+from ops.asking import asked
 from shared import outbox
-from shared.embedding.address import embedder_address
 from shared.embedding.client import QueryEmbedder
-from shared.embedding.models import Absent, EmbeddingModel, Reason
+from shared.embedding.models import Reason
 from shared.embedding.registry import RegisteredModel
 from shared.reembedding import Progress
 from shared.settings import Settings
 from shared.status import workers
 
 PATIENCE_S = 3.0
-ASKED_MAX_S = 2.0
-
-_asked = itertools.count()
 
 
 class Stalls:
@@ -66,26 +59,3 @@ class Stalls:
         if not seen.missing:
             return f"All memories are embedded, but the embedding endpoint does not answer for {name}: {answer}."
         return f"Nothing was embedded for {waited_s:.0f} s; `memhub status` and the log of a worker say more."
-
-
-@asynccontextmanager
-async def asking(settings: Settings) -> AsyncIterator[QueryEmbedder]:
-    """Whom servers ask for the vectors of queries, asked with more patience."""
-    key = settings.embedding_api_key
-    async with QueryEmbedder(
-        embedder_address(settings), timeout_s=ASKED_MAX_S, api_key=key.get_secret_value() if key else None
-    ) as embedder:
-        yield embedder
-
-
-async def serves(embedder: QueryEmbedder, model: RegisteredModel) -> bool:
-    return await asked(embedder, model) is None
-
-
-async def asked(embedder: QueryEmbedder, model: RegisteredModel) -> Reason | None:
-    """Why queries get no vectors of the model, None when they do."""
-    # Vectors are kept by text: another one asks the endpoint again.
-    answer = await embedder.embed(
-        f"Is {model.name} there? {next(_asked)}", model=EmbeddingModel(model.name, model.dimension)
-    )
-    return answer.reason if isinstance(answer, Absent) else None

@@ -14,6 +14,7 @@ AS_JSON = Annotated[bool, typer.Option("--json", help="Stable JSON instead of th
 def add_to(app: typer.Typer) -> None:
     app.command()(gc)
     app.command()(reembed)
+    app.command()(calibrate)
 
 
 def gc(*, as_json: AS_JSON = False) -> None:
@@ -43,3 +44,17 @@ def reembed(
         run(moving.show)
     else:
         run(lambda settings: moving.reembed(settings, model), interrupted=moving.AGAIN)
+
+
+def calibrate(
+    project: Annotated[
+        str | None, typer.Option(help="The project whose memories tell; that of this folder unless it is given.")
+    ] = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what it would be.")] = False,
+) -> None:
+    """Set the floor of the embedding model, under which a text is no answer, from a project's own memories."""
+    from ops.calibrate import AGAIN
+    from ops.calibrate import calibrate as measure
+
+    run(lambda settings: measure(settings, project=project, dry_run=dry_run), interrupted=AGAIN)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from shared.domain import Author, Changes, Memory, MemoryType, ProjectScope
 from shared.embedding.models import EmbeddingModel
+from shared.memories.conflicts import State
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
 from shared.timings import TimingBuffer
@@ -152,6 +153,17 @@ class Memories(Protocol):
         ...
 
     async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> object: ...
+
+    async def conflicts(
+        self,
+        connection: Any,
+        scope: ProjectScope,
+        author: Author,
+        *,
+        state: State,
+        limit: int,
+        cursor: str | None,
+    ) -> object: ...
 
     async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory: ...
 

@@ -18,6 +18,7 @@ from shared.embedding.address import embedder_address
 from shared.embedding.client import QueryEmbedder
 from shared.embedding.models import EmbeddingModel
 from shared.memories import rows
+from shared.memories.conflicts import Conflicts, State, conflicts
 from shared.memories.forget import Forgotten, forget, restore
 from shared.memories.history import History, history
 from shared.memories.remember import Remembered, remember
@@ -168,6 +169,18 @@ class _Memories:
 
     async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> Stats:
         return await stats(connection, scope, author)
+
+    async def conflicts(
+        self,
+        connection: Any,
+        scope: ProjectScope,
+        author: Author,
+        *,
+        state: State,
+        limit: int,
+        cursor: str | None,
+    ) -> Conflicts:
+        return await conflicts(connection, scope, author, state=state, limit=limit, cursor=cursor)
 
     async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory:
         return (await rows.read(connection, scope, author, memory_id)).memory

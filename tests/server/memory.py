@@ -211,6 +211,10 @@ class InMemory:
             last_writes=(),
         )
 
+    async def conflicts(self, connection: Any, scope: ProjectScope, author: Author, **asked: Any) -> Any:
+        self._note(author, asked)
+        return SimpleNamespace(conflicts=(), guidance="None.", next_cursor=None)
+
     async def search(
         self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: None
     ) -> Any:

@@ -84,7 +84,7 @@ class Searcher:
             self.searches += 1
             if model not in self.models:
                 self.models.append(model)
-            if found.degraded or not found.results or found.results[0].why.get("cosine") is None:
+            if found.degraded or not found.results or "cosine" not in (found.results[0].why or {}):
                 self.lapses.append(f"search {self.searches} with {model}: {found.degraded}, {len(found.results)}")
 
     async def _search(self) -> tuple[Found, str]:
