@@ -119,5 +119,5 @@ def token_revoke(token_id: Annotated[str, typer.Argument(metavar="ID", help="Fro
 
 
 def _fail(refused: MemhubError) -> None:
-    print(f"memhub: {refused.message} {refused.next}", file=sys.stderr)
+    print(f"memhub: {refused.line}", file=sys.stderr)
     sys.exit(1)

@@ -208,4 +208,4 @@ def _unavailable(cause: str) -> BackendUnavailable:
 
 
 def _cause(failure: BaseException) -> str:
-    return type(failure).__name__ if isinstance(failure, OSError) else str(failure).split("\n")[0]
+    return (str(failure) or type(failure).__name__).split("\n")[0]
