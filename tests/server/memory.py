@@ -14,6 +14,7 @@ from server.backend import Aliases, Health, Load, Work
 from shared.domain import Author, AuthorKind, Change, Changes, Memory, ProjectScope, Status
 from shared.embedding.models import EmbeddingModel
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
+from shared.memories.conflicts import Conflict
 from shared.memories.requests import Remember, Revise
 from shared.retrieval.requests import Search
 
@@ -34,6 +35,7 @@ class InMemory:
     asked: list[Any] = field(default_factory=list)
     authors: list[Author] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    conflicted: list[Conflict] = field(default_factory=list)
     opened: int = 0
     timed: int = 0
 
@@ -213,7 +215,7 @@ class InMemory:
 
     async def conflicts(self, connection: Any, scope: ProjectScope, author: Author, **asked: Any) -> Any:
         self._note(author, asked)
-        return SimpleNamespace(conflicts=(), guidance="None.", next_cursor=None)
+        return SimpleNamespace(conflicts=tuple(self.conflicted), guidance="Replaced.", next_cursor=None)
 
     async def search(
         self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: None
