@@ -18,7 +18,7 @@ from ops.finding import Finding
 from ops.fleet_findings import findings as of_fleet
 from ops.looking import is_made
 from shared import checker, migrations, requirements, statements
-from shared.database import translated
+from shared.database import connected
 from shared.errors import MemhubError
 from shared.opening import borrow
 from shared.settings import Settings
@@ -138,13 +138,11 @@ async def _invariants(connection: asyncpg.Connection) -> Finding:
 @asynccontextmanager
 async def _connected(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
     with ExitStack() as lease:
-        dsn = settings.direct_url or await anyio.to_thread.run_sync(borrow, settings, lease)
-        with translated("read"):
-            connection = await asyncpg.connect(dsn, timeout=settings.connect_timeout_s)
-            try:
-                yield connection
-            finally:
-                await connection.close()
+        dsn = settings.direct_url
+        if dsn is None:
+            dsn = await anyio.to_thread.run_sync(borrow, settings, lease)
+        async with connected(dsn, work="read", timeout_s=settings.connect_timeout_s) as connection:
+            yield connection
 
 
 def _print(findings: list[Finding]) -> None:
