@@ -158,11 +158,7 @@ class _Write:
         )
 
     def _audit_details(self) -> dict[str, Any]:
-        request = self._request
-        details: dict[str, Any] = {} if request.reason is None else {"reason": request.reason}
-        if request.acknowledged is not None:
-            details["acknowledged_sensitive"] = request.acknowledged
-        return details
+        return {} if self._request.reason is None else {"reason": self._request.reason}
 
     def _revised(self, row: asyncpg.Record) -> Revised:
         memory = Memory(
