@@ -12,7 +12,7 @@ GRANT UPDATE (status, revision_no, retired_at, retired_by, superseded_by) ON mem
     TO memhub_server, memhub_operator;
 GRANT UPDATE (valid_to) ON memhub.memory_revisions TO memhub_server, memhub_operator;
 GRANT UPDATE (leased_until, attempts, error) ON memhub.embedding_work TO memhub_server, memhub_operator;
-GRANT UPDATE (state, floor) ON memhub.embedding_models TO memhub_server, memhub_operator;
+GRANT UPDATE (state, floor, dimension) ON memhub.embedding_models TO memhub_server, memhub_operator;
 GRANT UPDATE (response) ON memhub.idempotency_keys TO memhub_server, memhub_operator;
 GRANT UPDATE ON memhub.memory_counters, memhub.term_frequencies TO memhub_server, memhub_operator;
 

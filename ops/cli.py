@@ -9,7 +9,7 @@ from typing import Annotated
 import anyio
 import typer
 
-from ops import client_commands, fleet_commands, moving_commands
+from ops import client_commands, fleet_commands, moving_commands, upkeep_commands
 from ops.running import run
 from shared.errors import MemhubError
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 client_commands.add_to(app)
 fleet_commands.add_to(app)
 moving_commands.add_to(app)
+upkeep_commands.add_to(app)
 token_app = typer.Typer(help="Tokens of callers over HTTP.", no_args_is_help=True)
 app.add_typer(token_app, name="token")
 
@@ -69,6 +70,17 @@ def doctor(
     from ops.doctor import examine
 
     run(lambda settings: examine(settings, as_json=as_json))
+
+
+@app.command()
+def dashboard(
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port on this machine; 0: any free one.")] = 3001,
+    browse: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
+) -> None:
+    """Look at the memories in a browser, on this machine only."""
+    from ops.dashboard.serving import serve
+
+    run(lambda settings: serve(settings, port=port, browse=browse))
 
 
 @token_app.command("create")

@@ -6,13 +6,16 @@ import json
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import anyio.to_thread
 import asyncpg
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from ops.finding import Finding
+from ops.fleet_findings import findings as of_fleet
 from shared import checker, migrations, requirements, statements
 from shared.database import translated
 from shared.errors import MemhubError
@@ -26,16 +29,6 @@ _SQL = statements.load("doctor")
 _ROLES = _SQL["roles"]
 _NOTIFYING = _SQL["notifying"]
 _DURABILITY = _SQL["durability"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at; `mend` says what to do where it is not well."""
-
-    name: str
-    well: bool
-    detail: str
-    mend: str = ""
 
 
 async def examine(settings: Settings, *, as_json: bool) -> int:
@@ -54,13 +47,13 @@ async def _findings(settings: Settings) -> AsyncIterator[Finding]:
         yield _disk(settings)
     try:
         async with _connected(settings) as connection:
-            async for finding in _of_database(connection):
+            async for finding in _of_database(connection, settings):
                 yield finding
     except MemhubError as refused:
         yield Finding("database", False, refused.message, refused.next)
 
 
-async def _of_database(connection: asyncpg.Connection) -> AsyncIterator[Finding]:
+async def _of_database(connection: asyncpg.Connection, settings: Settings) -> AsyncIterator[Finding]:
     await requirements.check(connection)
     version = connection.get_settings().server_version.split()[0]
     yield Finding("database", True, f"PostgreSQL {version} answers")
@@ -73,6 +66,8 @@ async def _of_database(connection: asyncpg.Connection) -> AsyncIterator[Finding]
     yield await _roles(connection)
     yield await _notifying(connection)
     yield await _durability(connection)
+    for finding in await of_fleet(connection, settings):
+        yield finding
     yield await _invariants(connection)
 
 
@@ -152,7 +147,7 @@ def _print(findings: list[Finding]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
         mark = "[green]ok[/]" if finding.well else "[red]wrong[/]"
-        table.add_row(mark, finding.name, finding.detail)
+        table.add_row(mark, escape(finding.name), escape(finding.detail))
         if finding.mend:
-            table.add_row("", "", f"[bold]{finding.mend}[/]")
+            table.add_row("", "", f"[bold]{escape(finding.mend)}[/]")
     Console().print(table)

@@ -1,4 +1,4 @@
-"""A connection for commands that look, or mend a little: the database is found, never made."""
+"""A database for commands that look, or mend a little: it is found, never made."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import ExitStack, asynccontextmanager
 import anyio.to_thread
 import asyncpg
 
-from shared.database import SERVER_ROLE, translated
+from shared.database import SERVER_ROLE, Database, translated
 from shared.embedded import folder
 from shared.errors import ConfigurationError
-from shared.opening import attach, prepare
+from shared.opening import attach, opened, prepare
 from shared.settings import Settings
 
 
@@ -34,6 +34,15 @@ async def looking(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
                 yield connection
             finally:
                 await connection.close()
+
+
+@asynccontextmanager
+async def working(settings: Settings) -> AsyncIterator[Database]:
+    """The same as pools, for what takes and gives back a connection for every batch."""
+    if settings.database_url is None:
+        _require_made(settings)
+    async with opened(settings, application="memhub") as database:
+        yield database
 
 
 def _require_made(settings: Settings) -> None:

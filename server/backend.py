@@ -13,13 +13,14 @@ from uuid import UUID
 
 from shared.domain import Aliases, Author, Changes, Memory, ProjectScope, Used
 from shared.embedding.models import EmbeddingModel
-from shared.memories.requests import Remember, Revise
+from shared.memories.requests import ConflictState, Remember, Revise
 from shared.retrieval.requests import ContextRequest, Found, Search
 
 if TYPE_CHECKING:
     from asyncpg import Connection
 
     from shared.database import PoolUse, Work
+    from shared.memories.conflicts import Conflicts
     from shared.memories.forget import Forgotten
     from shared.memories.history import History
     from shared.memories.remember import Remembered
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from shared.retrieval.meaning import Meaning
     from shared.retrieval.similar import Similar
     from shared.status import Queue
+    from shared.timings import TimingBuffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,17 @@ class Memories(Protocol):
 
     async def stats(self, connection: Connection, scope: ProjectScope, author: Author) -> Stats: ...
 
+    async def conflicts(
+        self,
+        connection: Connection,
+        scope: ProjectScope,
+        author: Author,
+        *,
+        state: ConflictState,
+        limit: int,
+        cursor: str | None,
+    ) -> Conflicts: ...
+
     async def read(self, connection: Connection, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory: ...
 
 
@@ -159,5 +172,9 @@ class Backend(Protocol):
         ...
 
     async def load(self) -> Load: ...
+
+    async def keep_timings(self, buffer: TimingBuffer) -> None:
+        """Writes what was noted, and empties the buffer whether it could be written or not."""
+        ...
 
     async def aclose(self) -> None: ...

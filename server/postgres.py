@@ -18,10 +18,11 @@ from shared.embedding.address import embedder_address
 from shared.embedding.client import QueryEmbedder
 from shared.embedding.models import EmbeddingModel
 from shared.memories import rows
+from shared.memories.conflicts import Conflicts, conflicts
 from shared.memories.forget import Forgotten, forget, restore
 from shared.memories.history import History, history
 from shared.memories.remember import Remembered, remember
-from shared.memories.requests import Remember, Revise
+from shared.memories.requests import ConflictState, Remember, Revise
 from shared.memories.revise import Revised, revise
 from shared.memories.stats import Stats, stats
 from shared.opening import opened
@@ -32,6 +33,7 @@ from shared.retrieval.requests import ContextRequest, Found, Search
 from shared.retrieval.search import search
 from shared.retrieval.similar import Similar, similar
 from shared.settings import Settings
+from shared.timings import TimingBuffer
 
 _FLEET_IS_ALIVE = statements.load("health")["fleet_is_alive"]
 
@@ -80,6 +82,10 @@ class Postgres:
         async with self._database.connection("read") as connection:
             queues = await status.queues(connection)
         return Load(pools=self._database.use(), queues=queues)
+
+    async def keep_timings(self, buffer: TimingBuffer) -> None:
+        async with self._database.connection("write") as connection:
+            await buffer.flush(connection)
 
     async def aclose(self) -> None:
         await self._held.aclose()
@@ -183,6 +189,18 @@ class _Memories:
 
     async def stats(self, connection: asyncpg.Connection, scope: ProjectScope, author: Author) -> Stats:
         return await stats(connection, scope, author)
+
+    async def conflicts(
+        self,
+        connection: asyncpg.Connection,
+        scope: ProjectScope,
+        author: Author,
+        *,
+        state: ConflictState,
+        limit: int,
+        cursor: str | None,
+    ) -> Conflicts:
+        return await conflicts(connection, scope, author, state=state, limit=limit, cursor=cursor)
 
     async def read(
         self, connection: asyncpg.Connection, scope: ProjectScope, author: Author, memory_id: UUID

@@ -32,6 +32,8 @@ from server.application import Application
 from server.backend import Backend
 from server.gateway import Gateway
 from server.messages import Lines, Oversized, decode
+from server.record import Unmetered
+from server.timing import Timed
 from server.wire import Wire
 from shared import logs, workspace
 from shared.settings import Settings
@@ -55,15 +57,16 @@ def run(settings: Settings, *, wire: Wire, opener: Callable[[], Awaitable[Backen
     """Serve one client and end the process."""
     gateway = Gateway(opener=opener)
     application = Application(gateway=gateway, identify=caller.of_stdio(settings, aliases=workspace.aliases_here))
+    application.meter = timed = Timed(Unmetered(), gateway, flush_s=settings.stats_flush_s)
     try:
-        anyio.run(_serve, wire, gateway, application)
+        anyio.run(_serve, wire, gateway, application, timed)
     except BaseException as bug:
         logs.failure("crashed", bug)
         os._exit(1)
 
 
-async def _serve(wire: Wire, gateway: Gateway, application: Application) -> None:
-    await _Session(wire=wire, gateway=gateway).serve(application)
+async def _serve(wire: Wire, gateway: Gateway, application: Application, timed: Timed) -> None:
+    await _Session(wire=wire, gateway=gateway).serve(application, timed)
     await anyio.to_thread.run_sync(tracing.flush)
     # Here, not after the loop has closed: it would wait for a thread in a read that nothing can interrupt.
     os._exit(0)
@@ -82,7 +85,7 @@ class _Session:
         self._signalled = False
         self._broken = False
 
-    async def serve(self, application: Application) -> None:
+    async def serve(self, application: Application, timed: Timed) -> None:
         server = application.server()
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_lost)
@@ -96,12 +99,14 @@ class _Session:
                 tasks.start_soon(self._read, to_server.clone(), outgoing.clone())
                 tasks.start_soon(self._watch_parent)
                 tasks.start_soon(self._open)
+                tasks.start_soon(timed.run)
                 tasks.start_soon(self._end_input, to_server)
                 await server.run(incoming, outgoing, server.create_initialization_options())
                 tasks.cancel_scope.cancel()
             # The writer ends by itself once all who send to it have closed: a line on its way is never cut.
         with anyio.move_on_after(CLOSE_S):
             await application.aclose()
+            await timed.flush()
             await self._gateway.aclose()
 
     def _interrupted(self) -> None:

@@ -16,7 +16,12 @@ from shared import statements
 from shared.errors import MemhubError
 
 EMBED_QUEUE = "embed"
+COUNTERS_QUEUE = "counters"
+RETENTION_QUEUE = "retention"
+QUEUES = (EMBED_QUEUE, COUNTERS_QUEUE, RETENTION_QUEUE)
+
 EMBED_TASK = "embed_revision"
+SWEEP_TASK = "sweep_embeddings"
 
 _CLOSE_S = 1.0
 _WAKE = statements.load("fleet")["wake"]

@@ -118,6 +118,11 @@ async def queues(connection: asyncpg.Connection) -> tuple[Queue, ...]:
     return tuple(Queue(**row) for row in await connection.fetch(_QUEUES, list(QUEUES)))
 
 
+async def workers(connection: asyncpg.Connection, settings: Settings) -> tuple[WorkerProcess, ...]:
+    """Those that ever sent a heartbeat and were not forgotten. Reads only."""
+    return tuple(_worker(row, silence_s=settings.worker_silence_s) for row in await connection.fetch(_WORKERS))
+
+
 async def status(connection: asyncpg.Connection, settings: Settings) -> Status:
     """Reads only, all at one instant."""
     names = list(QUEUES)
@@ -126,14 +131,14 @@ async def status(connection: asyncpg.Connection, settings: Settings) -> Status:
         backlog = await queues(connection)
         troubled = await connection.fetch(_TROUBLED_JOBS, names, JOBS_LISTED_MAX)
         models = await connection.fetch(_MODELS, settings.embedding_attempts_max)
-        workers = await connection.fetch(_WORKERS)
+        processes = await workers(connection, settings)
         runs = await connection.fetch(_LAST_RUNS)
     return Status(
         at=at,
         queues=backlog,
         troubled_jobs=tuple(TroubledJob(**row) for row in troubled),
         models=tuple(Model(**row) for row in models),
-        workers=tuple(_worker(row, silence_s=settings.worker_silence_s) for row in workers),
+        workers=processes,
         last_runs=tuple(Run(**dict(row) | {"details": orjson.loads(row["details"])}) for row in runs),
     )
 

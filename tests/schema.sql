@@ -581,6 +581,19 @@ CREATE TABLE memhub.term_frequencies (
     CONSTRAINT term_frequencies_documents_check CHECK ((documents >= 0))
 );
 
+CREATE TABLE memhub.tool_timings (
+    hour timestamp with time zone NOT NULL,
+    tool text NOT NULL COLLATE pg_catalog."C",
+    bucket smallint NOT NULL,
+    calls bigint NOT NULL,
+    failures bigint NOT NULL,
+    CONSTRAINT tool_timings_bucket_check CHECK (((bucket >= 0) AND (bucket <= 16))),
+    CONSTRAINT tool_timings_calls_check CHECK ((calls >= 0)),
+    CONSTRAINT tool_timings_check CHECK (((failures >= 0) AND (failures <= calls))),
+    CONSTRAINT tool_timings_hour_check CHECK ((hour = date_trunc('hour'::text, hour, 'UTC'::text))),
+    CONSTRAINT tool_timings_tool_check CHECK ((tool ~ '^[a-z_]{1,64}$'::text))
+);
+
 ALTER TABLE ONLY memhub.api_tokens
     ADD CONSTRAINT api_tokens_hash_key UNIQUE (hash);
 
@@ -680,11 +693,16 @@ ALTER TABLE ONLY memhub.schema_migrations
 ALTER TABLE ONLY memhub.term_frequencies
     ADD CONSTRAINT term_frequencies_pkey PRIMARY KEY (project_id, lexeme);
 
+ALTER TABLE ONLY memhub.tool_timings
+    ADD CONSTRAINT tool_timings_pkey PRIMARY KEY (hour, tool, bucket);
+
 CREATE INDEX api_tokens_of_tenant ON memhub.api_tokens USING btree (tenant, created_at);
 
 CREATE INDEX attestations_by_memory ON memhub.attestations USING btree (project_id, memory_id, id);
 
 CREATE INDEX audit_events_by_memory ON memhub.audit_events USING btree (project_id, memory_id, id);
+
+CREATE INDEX audit_events_by_time ON memhub.audit_events USING brin (created_at) WITH (pages_per_range='16');
 
 CREATE INDEX audit_events_by_transaction ON memhub.audit_events USING btree (transaction_id);
 
@@ -705,6 +723,10 @@ CREATE INDEX live_vectors_code ON memhub.live_vectors USING btree (project_id, m
 CREATE INDEX live_vectors_of_memory ON memhub.live_vectors USING btree (project_id, memory_id, revision_no);
 
 CREATE INDEX memories_by_successor ON memhub.memories USING btree (project_id, superseded_by) WHERE (superseded_by IS NOT NULL);
+
+CREATE INDEX memories_retired ON memhub.memories USING btree (project_id, status, retired_at DESC, id) INCLUDE (conversation) WHERE ((status)::text <> 'ACTIVE'::text);
+
+CREATE INDEX memory_revisions_expiring ON memhub.memory_revisions USING btree (project_id, expires_at DESC, memory_id) WHERE ((valid_to IS NULL) AND (expires_at IS NOT NULL));
 
 CREATE INDEX project_aliases_project ON memhub.project_aliases USING btree (project_id);
 
@@ -847,6 +869,9 @@ GRANT UPDATE(hits) ON TABLE memhub.counter_deltas TO memhub_operator;
 GRANT SELECT,INSERT ON TABLE memhub.embedding_models TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.embedding_models TO memhub_operator;
 
+GRANT UPDATE(dimension) ON TABLE memhub.embedding_models TO memhub_server;
+GRANT UPDATE(dimension) ON TABLE memhub.embedding_models TO memhub_operator;
+
 GRANT UPDATE(floor) ON TABLE memhub.embedding_models TO memhub_server;
 GRANT UPDATE(floor) ON TABLE memhub.embedding_models TO memhub_operator;
 
@@ -957,3 +982,6 @@ GRANT SELECT ON TABLE memhub.searchable_memories TO memhub_operator;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.term_frequencies TO memhub_server;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.term_frequencies TO memhub_operator;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.tool_timings TO memhub_server;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.tool_timings TO memhub_operator;

@@ -10,7 +10,6 @@ from procrastinate import App
 from shared import outbox
 from shared.database import Database
 from shared.settings import Settings
-from workers import folder, reaper
 from workers.collector import CollectorActor
 from workers.embedder import EmbedderActor
 from workers.folder import FolderActor
@@ -18,8 +17,6 @@ from workers.frequencies import FrequenciesActor
 from workers.reaper import ReaperActor
 from workers.shelf import Shelf
 from workers.tender import TenderActor
-
-QUEUES = (outbox.EMBED_QUEUE, folder.QUEUE, reaper.QUEUE)
 
 
 class Actor(Protocol):
@@ -33,10 +30,10 @@ class Actor(Protocol):
 def enlist(app: App, queues: Sequence[str], *, database: Database, settings: Settings, shelf: Shelf) -> list[Actor]:
     """The actors of these queues, their tasks registered on the app; the tender first."""
     actors: list[Actor] = []
-    if reaper.QUEUE in queues:
+    if outbox.RETENTION_QUEUE in queues:
         actors += [TenderActor(database, settings), ReaperActor(database, settings)]
         actors += [CollectorActor(database, settings)]
-    if folder.QUEUE in queues:
+    if outbox.COUNTERS_QUEUE in queues:
         actors += [FolderActor(database, settings), FrequenciesActor(database, settings)]
     if outbox.EMBED_QUEUE in queues:
         actors += [EmbedderActor(database, settings, shelf)]

@@ -12,35 +12,34 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
 from uuid import UUID
 
 import asyncpg
 from procrastinate import App
 
-from shared import outbox, statements
+from shared import outbox
 from shared.database import Database
+from shared.embedding.owing import owe
 from shared.errors import MemhubError
+from shared.outbox import SWEEP_TASK
+from shared.runs import reason
 from shared.settings import Settings
 from workers.embedding.errors import EmbeddingRefused, EmbeddingStopped, EmbeddingUnavailable
 from workers.leases import Leases, Work
 from workers.retry import Backoff, backoff_s
-from workers.runs import reason, recorded
+from workers.runs import recorded
 from workers.schedule import BACKSTOP_PRIORITY, defer_once, periodic
 from workers.shelf import Shelf
 
-SWEEP_TASK = "sweep_embeddings"
 BACKFILL_TASK = "backfill_embeddings"
 BACKFILL_CRON = "*/10 * * * *"
 
 # What runs in one go: two of the longest memories, 13 s of the packaged model on one thread.
 BATCH_BYTES_MAX = 64_000
 SWEEP_BATCHES_MAX = 16
-PAGE_ROWS = 1000
 AWAY_PAUSE_S = 15.0
-
-_OWE = statements.load("embedding")["owe"]
-_FIRST = UUID(int=0)
 
 
 class EmbedderActor:
@@ -87,15 +86,7 @@ class EmbedderActor:
     async def backfill(self, timestamp: int = 0) -> None:
         """Work for live memories that lack vectors: written before the model was known, or while one is built."""
         async with recorded(self._database, BACKFILL_TASK) as details:
-            details["owed"] = 0
-            after = (_FIRST, _FIRST)
-            while True:
-                async with self._database.connection("write") as connection:
-                    page = await connection.fetchrow(_OWE, *after, PAGE_ROWS)
-                if page is None:
-                    break
-                after = (page["project_id"], page["memory_id"])
-                details["owed"] += page["owed"]
+            details["owed"] = await owe(partial(self._database.connection, "write"))
         if details["owed"]:
             await self._defer_sweep()
 
@@ -136,6 +127,9 @@ class EmbedderActor:
         if not written:
             return
         inference = self._shelf.inference(batch[0].model_id)
+        if inference is None:
+            await self._leases.put_off(written, pause_s=AWAY_PAUSE_S, error=None, counts=False)
+            return
         try:
             vectors = await inference.embed_revisions([row.text for row in written if row.text is not None])
         except EmbeddingRefused as refused:

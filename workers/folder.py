@@ -6,12 +6,12 @@ from procrastinate import App
 
 from shared import statements
 from shared.database import Database
+from shared.outbox import COUNTERS_QUEUE
 from shared.settings import Settings
 from workers.retry import Backoff
 from workers.runs import recorded
 from workers.schedule import defer_once, periodic
 
-QUEUE = "counters"
 FOLD_TASK = "fold_counters"
 BATCH_ROWS = 5_000
 BATCHES_MAX = 200
@@ -26,10 +26,10 @@ class FolderActor:
 
     def register(self, app: App) -> None:
         every = f"* * * * * */{self._settings.fold_every_s}"
-        periodic(app, self.fold, name=FOLD_TASK, queue=QUEUE, cron=every, retry=Backoff(self._settings))
+        periodic(app, self.fold, name=FOLD_TASK, queue=COUNTERS_QUEUE, cron=every, retry=Backoff(self._settings))
 
     async def start(self) -> None:
-        await defer_once(self._database, FOLD_TASK, queue=QUEUE)
+        await defer_once(self._database, FOLD_TASK, queue=COUNTERS_QUEUE)
 
     async def fold(self, timestamp: int = 0) -> None:
         """Folds what is there, in transactions of BATCH_ROWS deltas."""

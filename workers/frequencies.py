@@ -5,9 +5,9 @@ from __future__ import annotations
 from procrastinate import App
 
 from shared.database import Database
+from shared.outbox import COUNTERS_QUEUE
 from shared.retrieval import frequencies
 from shared.settings import Settings
-from workers.folder import QUEUE
 from workers.retry import Backoff
 from workers.runs import recorded
 from workers.schedule import defer_once, periodic
@@ -22,11 +22,16 @@ class FrequenciesActor:
 
     def register(self, app: App) -> None:
         periodic(
-            app, self.count, name=COUNT_WORDS_TASK, queue=QUEUE, cron="* * * * * 45", retry=Backoff(self._settings)
+            app,
+            self.count,
+            name=COUNT_WORDS_TASK,
+            queue=COUNTERS_QUEUE,
+            cron="* * * * * 45",
+            retry=Backoff(self._settings),
         )
 
     async def start(self) -> None:
-        await defer_once(self._database, COUNT_WORDS_TASK, queue=QUEUE)
+        await defer_once(self._database, COUNT_WORDS_TASK, queue=COUNTERS_QUEUE)
 
     async def count(self, timestamp: int = 0) -> None:
         """Counts the projects that changed enough since they were last counted."""

@@ -1,4 +1,4 @@
-"""The models that this process holds: its settings' own, and beside it another while search moves between the two."""
+"""The models that this process holds: its settings' own, and those that search uses now or is moving to."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class Shelf:
         self._settings = settings
         self._load = load
         self._own: str | None = None
+        self._told: dict[str, str] = {}
         self._refreshing = asyncio.Lock()
 
     async def open(self) -> None:
@@ -56,8 +57,10 @@ class Shelf:
         async with self._refreshing:
             await self._refresh(database)
 
-    def inference(self, model_id: int) -> Inference:
-        return self.served[self.models[model_id].name]
+    def inference(self, model_id: int) -> Inference | None:
+        """None for a model that was dropped since its work was claimed."""
+        model = self.models.get(model_id)
+        return None if model is None else self.served.get(model.name)
 
     async def close(self) -> None:
         """Ends what runs within a batch."""
@@ -71,34 +74,44 @@ class Shelf:
         own, floor = self.served[self._own].embedder, self._settings.embedding_floor
         async with database.connection("write") as connection:
             await registry.register(connection, name=own.name, dimension=own.dimension, floor=floor)
-            wanted = _wanted(await registry.models(connection), own=own.name)
-        for model in wanted:
-            await self._take(model)
-        self.models = {model.id: model for model in wanted if model.name in self.served}
-        await self._drop({own.name, *(model.name for model in wanted)})
+            wanted = [model for model in await registry.models(connection) if model.state != "retired"]
+        taken = [await self._take(database, model) for model in wanted]
+        self.models = {model.id: model for model in taken if model is not None}
+        await self._drop({own.name, *(model.name for model in self.models.values())})
 
-    async def _take(self, model: RegisteredModel) -> None:
-        if model.name in self.served:
-            return
+    async def _take(self, database: Database, model: RegisteredModel) -> RegisteredModel | None:
+        """The row of a model that is served from now on; None, and why in the log, where it cannot be."""
+        if model.name not in self.served:
+            embedder = await self._loaded(model.name)
+            if embedder is None:
+                return None
+            self.served[model.name] = Inference(embedder)
+        dimension = self.served[model.name].embedder.dimension
+        if model.dimension == registry.DIMENSION_UNKNOWN:
+            async with database.connection("write") as connection:
+                model = await registry.learn_dimension(connection, model, dimension)
+        if model.dimension == dimension:
+            return model
+        self._tell(model.name, f"it gives vectors of {dimension}, the database has it with {model.dimension}")
+        return None
+
+    async def _loaded(self, name: str) -> Embedder | None:
         try:
-            embedder = await asyncio.to_thread(self._load, self._settings, name=model.name)
+            embedder = await asyncio.to_thread(self._load, self._settings, name=name)
         except ConfigurationError as refused:
-            logs.event("embedding_model_not_loaded", level="WARNING", model=model.name, reason=refused.message)
+            self._tell(name, refused.message)
         except EmbeddingUnavailable as away:
             logs.event("embedding_provider_away", level="WARNING", reason=away.message)
         else:
-            if embedder is not None and embedder.dimension == model.dimension:
-                self.served[model.name] = Inference(embedder)
+            return embedder
+        return None
+
+    def _tell(self, model: str, reason: str) -> None:
+        """Once for each reason: the sweep comes again twice a minute."""
+        if self._told.get(model) != reason:
+            self._told[model] = reason
+            logs.event("embedding_model_not_loaded", level="WARNING", model=model, reason=reason)
 
     async def _drop(self, kept: set[str]) -> None:
         for name in self.served.keys() - kept:
             await self.served.pop(name).close()
-
-
-def _wanted(models: list[RegisteredModel], *, own: str) -> list[RegisteredModel]:
-    """The own model and, while one is being built, the other end of the move; none for a setting that differs."""
-    mine = next((model for model in models if model.name == own), None)
-    if mine is None or mine.state == "retired":
-        return []
-    other = "building" if mine.state == "current" else "current"
-    return [model for model in models if model is mine or model.state == other]

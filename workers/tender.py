@@ -6,9 +6,8 @@ from procrastinate import App
 
 from shared import logs, statements
 from shared.database import Database
+from shared.outbox import QUEUES, RETENTION_QUEUE
 from shared.settings import Settings
-from workers.collector import JOB_QUEUES
-from workers.reaper import QUEUE
 from workers.retry import Backoff
 from workers.runs import recorded
 from workers.schedule import defer_once, periodic
@@ -30,10 +29,10 @@ class TenderActor:
 
     def register(self, app: App) -> None:
         every = f"* * * * * */{self._settings.tend_every_s}"
-        periodic(app, self.tend, name=TEND_TASK, queue=QUEUE, cron=every, retry=Backoff(self._settings))
+        periodic(app, self.tend, name=TEND_TASK, queue=RETENTION_QUEUE, cron=every, retry=Backoff(self._settings))
 
     async def start(self) -> None:
-        await defer_once(self._database, TEND_TASK, queue=QUEUE)
+        await defer_once(self._database, TEND_TASK, queue=RETENTION_QUEUE)
 
     async def tend(self, timestamp: int = 0) -> None:
         """Puts stalled jobs back, after `job_attempts_max` runs to `failed` with a reason; forgets dead workers."""
@@ -41,7 +40,7 @@ class TenderActor:
         reason = f"WORKER_DIED: its worker ended or fell silent for {silence_s:g} s in each of {attempts_max} runs"
         async with recorded(self._database, TEND_TASK) as details:
             async with self._database.connection("write") as connection, connection.transaction():
-                stalled = await connection.fetch(_TAKE_UP, JOB_QUEUES, silence_s, attempts_max, BATCH_ROWS)
+                stalled = await connection.fetch(_TAKE_UP, list(QUEUES), silence_s, attempts_max, BATCH_ROWS)
                 failed = [row["id"] for row in stalled if not row["again"]]
                 for job_id in failed:
                     await connection.execute(_RECORD_JOB_ERROR, job_id, reason)
@@ -50,4 +49,4 @@ class TenderActor:
             if stalled:
                 logs.event("jobs_taken_up", level="WARNING", **details)
                 async with self._database.connection("write") as connection:
-                    await connection.execute(_WAKE, JOB_QUEUES)
+                    await connection.execute(_WAKE, list(QUEUES))

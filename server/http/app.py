@@ -18,14 +18,17 @@ from starlette.types import ASGIApp
 
 from server.application import Application
 from server.gateway import Gateway
-from server.http import health, metadata
+from server.http import health, metadata, mounts
 from server.http.auth import AuthMiddleware
 from server.http.credentials import Credentials, Issuer
 from server.http.metrics import Metrics
+from server.http.mounts import MountMiddleware
 from server.http.origin import Hosts, OriginMiddleware
 from server.http.rates import Rates
 from server.http.tenant import TenantMiddleware
 from server.http.usage import Usage
+from server.timing import Timed
+from shared.mounts import discover
 from shared.settings import Settings
 
 MCP_PATH = "/mcp"
@@ -71,9 +74,9 @@ def build(settings: Settings, *, bound: str, gateway: Gateway, application: Appl
         session_idle_timeout=settings.http_session_idle_s,
     )
     metrics = Metrics(gateway, watches=lambda: application.subscriptions.hub.watches)
-    application.meter = metrics
+    application.meter = timed = Timed(metrics, gateway, flush_s=settings.stats_flush_s)
     routes = [*_routes(settings, gateway, sessions), Route("/metrics", metrics.answer)]
-    app: ASGIApp = Starlette(routes=routes, lifespan=_lifespan(gateway, sessions, application, doors.usage))
+    app: ASGIApp = Starlette(routes=routes, lifespan=_lifespan(gateway, sessions, application, doors.usage, timed))
     app = TenantMiddleware(app)
     app = AuthMiddleware(
         app,
@@ -85,7 +88,10 @@ def build(settings: Settings, *, bound: str, gateway: Gateway, application: Appl
     if settings.allowed_origins:
         app = _answering_preflights(app, settings)
     hosts = Hosts(bound=bound, allowed=settings.allowed_hosts)
-    return metrics.counting(OriginMiddleware(app, origins=settings.allowed_origins, hosts=hosts))
+    app = OriginMiddleware(app, origins=settings.allowed_origins, hosts=hosts)
+    found = discover()
+    mounted = mounts.build(found, settings, gateway=gateway, credentials=doors.credentials)
+    return metrics.counting(MountMiddleware(app, mounts=found, mounted=mounted, hosts=hosts))
 
 
 def _routes(settings: Settings, gateway: Gateway, sessions: StreamableHTTPSessionManager) -> list[Route]:
@@ -100,19 +106,27 @@ def _routes(settings: Settings, gateway: Gateway, sessions: StreamableHTTPSessio
     ]
 
 
-def _lifespan(gateway: Gateway, sessions: StreamableHTTPSessionManager, application: Application, usage: Usage) -> Any:
+def _lifespan(
+    gateway: Gateway,
+    sessions: StreamableHTTPSessionManager,
+    application: Application,
+    usage: Usage,
+    timed: Timed,
+) -> Any:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         gateway.begin()
-        noting = asyncio.create_task(usage.run())
+        noting, timing = asyncio.create_task(usage.run()), asyncio.create_task(timed.run())
         try:
             async with sessions.run():
                 yield
         finally:
             noting.cancel()
+            timing.cancel()
             await application.aclose()
             with anyio.move_on_after(CLOSE_S):
                 await usage.flush()
+                await timed.flush()
             with anyio.move_on_after(CLOSE_S):
                 await gateway.aclose()
 

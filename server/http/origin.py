@@ -55,14 +55,16 @@ class OriginMiddleware:
                 next="Add the origin to MEMHUB_ALLOWED_ORIGINS, or call without an Origin header.",
             )
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._hosts.allow(hosts[0]):
-            return refusal(
-                _MISDIRECTED,
-                "FORBIDDEN",
-                "Host: this server is not called by that name.",
-                next="Call it by the address that it listens on, or add the name to MEMHUB_ALLOWED_HOSTS.",
-            )
-        return None
+        return None if len(hosts) == 1 and self._hosts.allow(hosts[0]) else misdirected()
+
+
+def misdirected() -> Response:
+    return refusal(
+        _MISDIRECTED,
+        "FORBIDDEN",
+        "Host: this server is not called by that name.",
+        next="Call it by the address that it listens on, or add the name to MEMHUB_ALLOWED_HOSTS.",
+    )
 
 
 def is_loopback(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from server.tools import (
+    memory_conflicts,
     memory_context,
     memory_forget,
     memory_history,
@@ -22,6 +23,7 @@ ALL: tuple[Tool, ...] = (
     memory_forget.TOOL,
     memory_history.TOOL,
     memory_stats.TOOL,
+    memory_conflicts.TOOL,
     project_use.TOOL,
 )
 BY_NAME = {tool.name: tool for tool in ALL}

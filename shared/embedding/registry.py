@@ -13,11 +13,14 @@ from shared.errors import ConfigurationError
 from shared.settings import Settings
 
 FLOOR_DEFAULT = 0.25
+DIMENSION_UNKNOWN = 1
+"""What the row of a model has that is to be built and that no worker has loaded yet."""
 
 _SQL = statements.load("embedding")
 _MODELS = _SQL["models"]
 _REGISTER = _SQL["register"]
 _SET_FLOOR = _SQL["set_floor"]
+_SET_DIMENSION = _SQL["set_dimension"]
 
 State = Literal["building", "current", "retired"]
 
@@ -90,9 +93,17 @@ async def register(
     if floor is not None:
         await connection.execute(_SET_FLOOR, name, floor)
     row = next((model for model in await models(connection) if model.name == name), None)
+    if row is not None and row.dimension == DIMENSION_UNKNOWN:
+        row = await learn_dimension(connection, row, dimension)
     if row is not None and row.dimension != dimension:
         raise ConfigurationError(
             f"MEMHUB_EMBEDDING_MODEL: {name} gives vectors of {dimension}, the database has it with {row.dimension}.",
             next="Set MEMHUB_EMBEDDING_DIM as it was, or name the model otherwise and run `memhub reembed`.",
         )
     return row
+
+
+async def learn_dimension(connection: asyncpg.Connection, model: RegisteredModel, dimension: int) -> RegisteredModel:
+    """The row with the dimension that its model was found to have, unless it has one already. Commits."""
+    await connection.execute(_SET_DIMENSION, model.id, dimension, DIMENSION_UNKNOWN)
+    return next(each for each in await models(connection) if each.id == model.id)

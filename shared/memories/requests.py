@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from enum import StrEnum
 from uuid import UUID
 
 import orjson
@@ -46,6 +47,11 @@ class Revise:
     never_expires: bool = False
     reason: str | None = None
     client_request_id: str | None = None
+
+
+class ConflictState(StrEnum):
+    RESOLVED = "resolved"
+    OPEN = "open"
 
 
 def fingerprint(request: Remember | Revise, *, conversation: str | None) -> bytes:

@@ -19,6 +19,7 @@ from shared.retrieval.meaning import QueryEmbedder, current_model
 _SQL = statements.load("calibration")
 _SAMPLE = _SQL["sample"]
 _NOISE = _SQL["noise"]
+_FLOOR = _SQL["floor"]
 _SET_FLOOR = _SQL["set_floor"]
 
 NOISE_SHARE = 0.85
@@ -45,8 +46,10 @@ class Calibrated:
     pairs: int
 
 
-async def calibrate(connect: Connect, scope: ProjectScope, embedder: QueryEmbedder) -> Calibrated:
-    """Measures and writes the floor of the current model; the database waits for no embedding.
+async def calibrate(
+    connect: Connect, scope: ProjectScope, embedder: QueryEmbedder, *, dry_run: bool = False
+) -> Calibrated:
+    """Measures the floor of the current model, and writes it unless `dry_run`; the database waits for no embedding.
 
     Raises ConfigurationError where there is no model or too few memories have its vectors, BackendUnavailable where
     the embedder does not answer; nothing is written then.
@@ -73,7 +76,7 @@ async def calibrate(connect: Connect, scope: ProjectScope, embedder: QueryEmbedd
             )
         vectors[row["memory_id"]] = f"[{','.join(map(repr, answer))}]"
     async with connect() as connection:
-        return await _write(connection, scope, model.name, vectors)
+        return await _write(connection, scope, model.name, vectors, dry_run=dry_run)
 
 
 def sentence(content: str) -> str:
@@ -84,12 +87,15 @@ def sentence(content: str) -> str:
 
 
 async def _write(
-    connection: asyncpg.Connection, scope: ProjectScope, model: str, vectors: dict[UUID, str]
+    connection: asyncpg.Connection, scope: ProjectScope, model: str, vectors: dict[UUID, str], *, dry_run: bool
 ) -> Calibrated:
     noise = await connection.fetchrow(
         _NOISE, scope.project_id, model, list(vectors), list(vectors.values()), COMPARED_MAX, NOISE_SHARE
     )
     assert noise is not None
     floor = round(min(FLOOR_MAX, max(FLOOR_MIN, noise["floor"])), 3)
-    before = await connection.fetchval(_SET_FLOOR, model, floor)
+    if dry_run:
+        before = await connection.fetchval(_FLOOR, model)
+    else:
+        before = await connection.fetchval(_SET_FLOOR, model, floor)
     return Calibrated(model=model, floor_before=before, floor=floor, sentences=len(vectors), pairs=noise["pairs"])

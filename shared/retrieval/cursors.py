@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -27,7 +27,7 @@ class Position:
 
 def encode(last: asyncpg.Record, scope: ProjectScope, request: Search) -> str:
     told = [last["created_at"].isoformat(), str(last["memory_id"]), _filters(scope, request)]
-    return base64.urlsafe_b64encode(orjson.dumps(told)).decode().rstrip("=")
+    return packed(told)
 
 
 def decode(cursor: str | None, scope: ProjectScope, request: Search) -> Position | None:
@@ -35,13 +35,22 @@ def decode(cursor: str | None, scope: ProjectScope, request: Search) -> Position
     if cursor is None:
         return None
     try:
-        created_at, memory_id, filters = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        created_at, memory_id, filters = unpacked(cursor)
         position = Position(created_at=datetime.fromisoformat(created_at), memory_id=UUID(memory_id))
-    except (binascii.Error, ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         raise _refused("is not a cursor of memory_search") from None
     if filters != _filters(scope, request) or position.created_at.tzinfo is None:
         raise _refused("belongs to a search with another project or other filters")
     return position
+
+
+def packed(told: list[str]) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps(told)).decode().rstrip("=")
+
+
+def unpacked(cursor: str) -> Any:
+    """What was packed; raises ValueError for what is no cursor at all."""
+    return orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
 
 
 def _filters(scope: ProjectScope, request: Search) -> str:

@@ -33,6 +33,10 @@ WITH sentences AS MATERIALIZED (
 )
 SELECT count(*) AS pairs, percentile_cont($6::float8) WITHIN GROUP (ORDER BY cosine) AS floor FROM pairs;
 
+-- name: floor
+-- $1 model text
+SELECT floor FROM memhub.embedding_models WHERE name = $1::text;
+
 -- name: set_floor
 -- $1 model text, $2 floor real
 UPDATE memhub.embedding_models AS model SET floor = $2::real

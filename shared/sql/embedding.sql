@@ -13,6 +13,10 @@ ON CONFLICT DO NOTHING;
 -- $1 name text, $2 floor real
 UPDATE memhub.embedding_models SET floor = $2::real WHERE name = $1::text AND floor <> $2::real;
 
+-- name: set_dimension
+-- Once: a model that has vectors keeps its dimension by their foreign key. $1 model int, $2 dimension int, $3 unknown int
+UPDATE memhub.embedding_models SET dimension = $2::int WHERE id = $1::int AND dimension = $3::int;
+
 -- name: claim_own
 -- The row that a job names and a batch of others beside it. No row comes back when its own is done, in hand, or was
 -- tried too often: then the job has nothing to do. Attempts are counted here, so that a text that kills its worker

@@ -81,6 +81,39 @@ WITH gone AS (
 )
 SELECT count(*) FROM gone;
 
+-- name: collect_vectors
+-- Live vectors of retired models, a memory's together. The model is locked so that it cannot be built again meanwhile:
+-- the trigger would then keep them as if their memory had passed. The memories come before their vectors, as with every
+-- writer; one that is held is left for the next run. From project to project, because no index begins with the model.
+-- $1 rows int
+WITH model AS MATERIALIZED (
+    SELECT id FROM memhub.embedding_models WHERE state = 'retired' ORDER BY id FOR SHARE
+), spent AS MATERIALIZED (
+    SELECT DISTINCT found.project_id, found.memory_id, found.model_id
+    FROM (SELECT vector.project_id, vector.memory_id, vector.model_id
+          FROM model CROSS JOIN memhub.projects AS project CROSS JOIN LATERAL (
+              SELECT project_id, memory_id, model_id FROM memhub.live_vectors
+              WHERE project_id = project.id AND model_id = model.id
+              ORDER BY memory_id, revision_no, chunk_no
+              LIMIT $1::int) AS vector
+          ORDER BY vector.project_id, vector.memory_id
+          LIMIT $1) AS found
+), held AS MATERIALIZED (
+    SELECT memory.project_id, memory.id
+    FROM memhub.memories AS memory
+    JOIN (SELECT DISTINCT project_id, memory_id FROM spent) AS wanted
+        ON wanted.project_id = memory.project_id AND wanted.memory_id = memory.id
+    ORDER BY memory.project_id, memory.id
+    FOR KEY SHARE OF memory SKIP LOCKED
+), gone AS (
+    DELETE FROM memhub.live_vectors AS vector
+    USING held JOIN spent ON spent.project_id = held.project_id AND spent.memory_id = held.id
+    WHERE vector.project_id = spent.project_id AND vector.model_id = spent.model_id
+        AND vector.memory_id = spent.memory_id
+    RETURNING vector.model_id
+)
+SELECT count(*) FROM gone;
+
 -- name: collect_runs
 -- $1 days float8, $2 runs kept of each actor int, $3 rows int
 WITH gone AS (

@@ -4,6 +4,7 @@
 -- blank, quote or backslash (shared/text), so text built here and cast is no syntax.
 -- Frequencies that the fleet counted are read where a term is frequent by them; a rare or an uncounted term is counted
 -- here, which is cheap by the index and knows what was written a moment ago.
+-- A vector whose model was switched away meanwhile still finds its own, which stand until they are collected.
 -- $1 project uuid, $2 the project's lexeme text, $3 the number of each alternative's term int[],
 -- $4 its words, joined by blanks text[], $5 its exact lexemes, joined by blanks text[], $6 rows counted at most int,
 -- $7 the name of the model that the query's vector is of text
@@ -43,7 +44,7 @@ SELECT (SELECT array_agg(query ORDER BY term) FROM counted) AS queries,
        (SELECT count(*) FROM (
            SELECT FROM memhub.live_memories WHERE project_id = $1 LIMIT $6) AS stored) AS memories_seen,
        model.id AS model_id, model.floor
-FROM (SELECT) AS always LEFT JOIN memhub.embedding_models AS model ON model.state = 'current' AND model.name = $7::text;
+FROM (SELECT) AS always LEFT JOIN memhub.embedding_models AS model ON model.state <> 'building' AND model.name = $7::text;
 
 -- name: candidates
 -- The best of both legs over what is live, each with the evidence of both: terms matched and cosine of its best chunk.

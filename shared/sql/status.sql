@@ -32,14 +32,17 @@ ORDER BY job.status = 'failed' DESC, job.id DESC
 LIMIT $2::int;
 
 -- name: models
--- Coverage counts what search may find. $1 attempts max int
+-- Coverage counts what search may find: all that is live, of an index alone, without what expired and was not reaped
+-- yet. Joining the live rows to their vectors took 130 ms for 100,000 of them. $1 attempts max int
 SELECT model.id, model.name, model.state, model.dimension, model.floor,
-       (SELECT count(*) FROM memhub.searchable_memories) AS searchable,
-       (SELECT count(*) FROM memhub.searchable_memories AS live
-        WHERE EXISTS (
-            SELECT FROM memhub.live_vectors AS vector
-            WHERE vector.project_id = live.project_id AND vector.model_id = model.id
-                AND vector.memory_id = live.memory_id AND vector.revision_no = live.revision_no)) AS embedded,
+       (SELECT count(*) FROM memhub.live_memories)
+           - (SELECT count(*) FROM memhub.live_memories WHERE expires_at <= now()) AS searchable,
+       (SELECT count(*) FROM memhub.live_vectors WHERE model_id = model.id AND chunk_no = 0)
+           - (SELECT count(*) FROM memhub.live_memories AS ended
+              JOIN memhub.live_vectors AS vector
+                  ON vector.project_id = ended.project_id AND vector.model_id = model.id AND vector.chunk_no = 0
+                  AND vector.memory_id = ended.memory_id AND vector.revision_no = ended.revision_no
+              WHERE ended.expires_at <= now()) AS embedded,
        count(work.memory_id) AS waiting,
        count(work.memory_id) FILTER (WHERE work.attempts >= $1::int) AS given_up,
        max(work.error) AS error

@@ -106,7 +106,12 @@ def calls(world: World, memory_id: str) -> list[tuple[str, dict[str, Any], bool]
 
 
 def uris(memory_id: str) -> list[str]:
-    return ["memory://projects", f"memory://memories/{memory_id}", f"memory://memories/{memory_id}/history"]
+    return [
+        "memory://projects",
+        "memory://projects/default/context",
+        f"memory://memories/{memory_id}",
+        f"memory://memories/{memory_id}/history",
+    ]
 
 
 async def everything(raw: RawClient, world: World, memory_id: str, headers: HeaderList = ()) -> AsyncIterator[Any]:

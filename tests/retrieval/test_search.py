@@ -79,6 +79,16 @@ async def test_a_vector_of_another_model_is_never_compared(searcher: Searcher) -
     assert found.degraded == OTHER_MODEL
 
 
+async def test_a_query_that_was_embedded_just_before_a_switch_still_finds_by_meaning(searcher: Searcher) -> None:
+    # Fails with `state = 'current'` in `asked` of retrieval.sql.
+    memory_id = await searcher.saved("We keep sessions in signed cookies.", NORTH)
+    await searcher.owner.execute("UPDATE memhub.embedding_models SET state = 'retired'")
+    found = await searcher.search("unrelated wording", NORTH)
+
+    assert [hit.memory_id for hit in found.results] == [memory_id]
+    assert found.degraded is None
+
+
 @pytest.mark.parametrize("strategy", Strategy)
 async def test_what_was_retired_is_found_by_no_strategy_at_any_limit(searcher: Searcher, strategy: Strategy) -> None:
     # Nothing but the view that retrieval reads holds it: with memory_revisions in `candidates` this fails.

@@ -14,6 +14,7 @@ from shared.database import Work
 from shared.domain import Aliases, Author, AuthorKind, Change, Changes, Memory, ProjectScope, Status, Used
 from shared.embedding.models import EmbeddingModel
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
+from shared.memories.conflicts import Conflicts
 from shared.memories.forget import Forgotten
 from shared.memories.history import History, Revision
 from shared.memories.remember import Remembered
@@ -44,6 +45,7 @@ class InMemory:
     authors: list[Author] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     opened: int = 0
+    timed: int = 0
 
     @property
     def projects(self) -> InMemory:
@@ -73,6 +75,9 @@ class InMemory:
 
     async def load(self) -> Load:
         return Load(pools=(), queues=())
+
+    async def keep_timings(self, buffer: Any) -> None:
+        self.timed = len(buffer)
 
     async def aclose(self) -> None:
         self.opened = 0
@@ -192,6 +197,10 @@ class InMemory:
     async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> Stats:
         groups = tuple(Group(memory.status, memory.type, memory.scope, 1, 0) for memory in self.held.values())
         return Stats(groups=groups, searchable=len(self.held), embedded=0, most_used=(), last_writes=())
+
+    async def conflicts(self, connection: Any, scope: ProjectScope, author: Author, **asked: Any) -> Conflicts:
+        self._note(author, asked)
+        return Conflicts(conflicts=(), guidance="None.", next_cursor=None)
 
     async def search(
         self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: Meaning

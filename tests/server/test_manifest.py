@@ -69,7 +69,7 @@ def test_every_description_steers_with_an_example_that_its_own_schema_takes(tool
 
 @pytest.mark.parametrize("tool", tools.ALL, ids=lambda tool: tool.name)
 def test_hints_are_truthful(tool: Tool) -> None:
-    reads = tool.name in {"memory_search", "memory_context", "memory_history", "memory_stats"}
+    reads = tool.name in {"memory_search", "memory_context", "memory_history", "memory_stats", "memory_conflicts"}
     assert tool.hints.read_only_hint is reads
     assert tool.hints.open_world_hint is False
     if not reads:

@@ -12,17 +12,18 @@ from workers.embedding import tokens
 from workers.embedding.embedder import Purpose, Vectors, normalised
 
 HELD_S_MAX = 60
+DIMENSION = 8
 
 
 class FakeEmbedder:
     """Vectors that follow from the text alone. While `gate` is closed, `embed` waits inside."""
 
-    name = "fake"
-    dimension = 8
     window_tokens = 256
     batch_texts_max = 8
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "fake", dimension: int = DIMENSION) -> None:
+        self.name = name
+        self.dimension = dimension
         self.texts: list[str] = []
         self.gate = threading.Event()
         self.gate.set()
@@ -34,7 +35,7 @@ class FakeEmbedder:
         assert self.gate.wait(HELD_S_MAX)
         self.fail(texts)
         self.texts += texts
-        return fake_vectors(texts)
+        return fake_vectors(texts, self.dimension)
 
     def token_starts(self, text: str) -> list[int]:
         return tokens.approximate_starts(text)
@@ -43,6 +44,6 @@ class FakeEmbedder:
         self.gate.set()
 
 
-def fake_vectors(texts: Sequence[str]) -> Vectors:
-    digests = [hashlib.sha256(text.encode()).digest()[: FakeEmbedder.dimension] for text in texts]
+def fake_vectors(texts: Sequence[str], dimension: int = DIMENSION) -> Vectors:
+    digests = [hashlib.sha256(text.encode()).digest()[:dimension] for text in texts]
     return normalised(np.array([[byte + 1.0 for byte in digest] for digest in digests]))

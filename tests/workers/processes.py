@@ -70,10 +70,10 @@ def environment(database_url: str, data_dir: Path, **more: str) -> dict[str, str
 
 
 @asynccontextmanager
-async def model_server(fake: FakeEmbedder) -> AsyncIterator[dict[str, str]]:
-    """The fake behind /v1/embeddings, in the settings of a worker that asks it."""
-    inference = Inference(fake)
-    endpoint = Endpoint(application({fake.name: inference}), place=Place(host="127.0.0.1", port=0))
+async def model_server(fake: FakeEmbedder, *others: FakeEmbedder) -> AsyncIterator[dict[str, str]]:
+    """The fakes behind /v1/embeddings, in the settings of a worker that asks the first one."""
+    models = {each.name: Inference(each) for each in (fake, *others)}
+    endpoint = Endpoint(application(models), place=Place(host="127.0.0.1", port=0))
     stop = asyncio.Event()
     serving = asyncio.create_task(endpoint.run(stop))
     await asyncio.wait_for(endpoint.serving.wait(), EXIT_S)
@@ -85,7 +85,8 @@ async def model_server(fake: FakeEmbedder) -> AsyncIterator[dict[str, str]]:
             "MEMHUB_EMBEDDING_REQUEST_TIMEOUT_S": "60",
         }
     finally:
-        fake.gate.set()
         stop.set()
-        await inference.close()
+        for each in (fake, *others):
+            each.gate.set()
+            await models[each.name].close()
         await serving

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from uuid import uuid4
 
 import asyncpg
 import pytest
 
+from shared import retention
 from shared.counters import CounterBuffer
 from shared.database import Database
-from shared.domain import ProjectScope
+from shared.domain import Memory, ProjectScope
 from shared.memories.remember import remember
 from shared.memories.requests import Remember
 from shared.settings import Settings
 from tests.workers.conftest import AUTHOR, Write
-from workers import collector
 from workers.collector import CollectorActor
 from workers.shelf import Shelf
 
@@ -77,7 +78,7 @@ async def test_ended_jobs_go_with_their_events_failed_ones_later_and_waiting_one
 async def test_two_collectors_do_no_work_twice(
     connection: asyncpg.Connection, collecting: CollectorActor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collector, "BATCH_ROWS", 7)
+    monkeypatch.setattr(retention, "BATCH_ROWS", 7)
     for _ in range(60):
         await aged_job(connection, "succeeded", days=3)
     await asyncio.gather(collecting.collect(), collecting.collect())
@@ -117,7 +118,7 @@ async def test_work_for_a_retired_model_goes_and_for_the_current_one_stays(
 async def test_runs_are_kept_for_a_while_and_never_more_than_a_bound_of_each_actor(
     connection: asyncpg.Connection, collecting: CollectorActor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collector, "RUNS_KEPT_MAX", 5)
+    monkeypatch.setattr(retention, "RUNS_KEPT_MAX", 5)
     insert = """INSERT INTO memhub.fleet_runs (actor, started_at, finished_at, outcome)
                 SELECT $1, now() - $2::interval, now() - $2::interval, 'ok' FROM generate_series(1, 9)"""
     for actor, age in (("often", "0"), ("long_ago", "8 days")):
@@ -146,3 +147,31 @@ async def test_what_was_said_and_done_is_never_removed(
     await collecting.collect()
 
     assert {table: await connection.fetchval(f"SELECT count(*) FROM memhub.{table}") for table in tables} == before
+
+
+async def test_vectors_of_a_retired_model_go_and_those_of_the_current_one_stay(
+    connection: asyncpg.Connection,
+    shelf: Shelf,
+    write: Write,
+    embed: Callable[[Memory], Awaitable[None]],
+    collecting: CollectorActor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Fails without `collect_vectors` among the kinds; with a model that is not retired the trigger would keep them.
+    monkeypatch.setattr(retention, "BATCH_ROWS", 2)
+    for number in range(5):
+        await embed(await write(f"Fact number {number}"))
+    await connection.execute(
+        """WITH old AS (INSERT INTO memhub.embedding_models (name, dimension, floor, state, created_at)
+                        VALUES ('old', 8, .3, 'retired', now()) RETURNING id)
+           INSERT INTO memhub.live_vectors (
+               project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)
+           SELECT project_id, memory_id, revision_no, old.id, dimension, chunk, embedding
+           FROM memhub.live_vectors, old, generate_series(0, 1) AS chunk"""
+    )
+    await collecting.collect()
+
+    models = await connection.fetch("SELECT model_id, count(*) FROM memhub.live_vectors GROUP BY 1")
+    assert [tuple(row) for row in models] == [(next(iter(shelf.models)), 5)]
+    assert await connection.fetchval("SELECT count(*) FROM memhub.retired_vectors") == 0
+    assert await connection.fetchval("SELECT details ->> 'vectors' FROM memhub.fleet_runs") == "10"

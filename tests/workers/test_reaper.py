@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
+from shared import retention
 from shared.database import Database
 from shared.domain import Memory, ProjectScope
 from shared.memories.remember import remember
@@ -16,7 +17,6 @@ from shared.memories.revise import revise
 from shared.settings import Settings
 from tests.workers.conftest import AUTHOR, Write, vectors
 from tests.workers.waiting import until
-from workers import reaper
 from workers.reaper import ReaperActor
 
 EXPIRED = "SELECT expires_at <= clock_timestamp() FROM memhub.live_memories WHERE memory_id = $1"
@@ -100,7 +100,7 @@ async def test_two_reapers_audit_each_memory_once(
     reaping: ReaperActor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reaper, "BATCH_ROWS", 3)
+    monkeypatch.setattr(retention, "REAP_ROWS", 3)
     for number in range(12):
         await expired(connection, scope, f"Short, number {number}")
     await asyncio.gather(reaping.reap(), reaping.reap())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from shared.embedding.models import PACKAGED_MODEL
 from shared.errors import ConfigurationError
 from shared.settings import Settings
 from workers.embedding.embedder import Embedder, Purpose
@@ -33,6 +34,11 @@ def load(settings: Settings, *, name: str | None = None) -> Embedder | None:
 
 def _load(settings: Settings, *, name: str | None, dimension: int | None) -> Embedder | None:
     # Imported where they are chosen: fastembed alone costs half a second and 75 MB.
+    if name == PACKAGED_MODEL and settings.embedding_provider != "none":
+        # It is at hand whatever the provider: a move away from it, or back to it, finds both ends in one process.
+        from workers.embedding import local  # noqa: PLC0415
+
+        return local.load(name, cache=settings.data_dir / "models", threads=settings.embedding_threads)
     match settings.embedding_provider:
         case "fastembed":
             from workers.embedding import local  # noqa: PLC0415

@@ -1,0 +1,38 @@
+"""`memhub calibrate`: the floor of the current model from a project's own memories."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import asyncpg
+from rich.console import Console
+
+from ops.asking import asking
+from ops.looking import working
+from shared import limits, projects, workspace
+from shared.domain import ProjectScope
+from shared.retrieval.calibration import calibrate as measure
+from shared.settings import Settings
+
+AGAIN = "Nothing was changed."
+
+
+async def calibrate(settings: Settings, *, project: str | None, dry_run: bool) -> int:
+    """Shows the floor as it was and as it is measured, and writes it unless `dry_run`."""
+    async with working(settings) as database, asking(settings) as embedder:
+        async with database.connection("read") as connection:
+            scope = await _scope(connection, settings, project)
+        found = await measure(partial(database.connection, "write"), scope, embedder, dry_run=dry_run)
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(f"{found.model}: floor {found.floor_before:.3f} → {found.floor:.3f}{' (not written)' * dry_run}")
+    console.print(f"From {found.sentences} sentences of {scope.slug} and {found.pairs:,} pairs of unrelated memories.")
+    if settings.embedding_floor is not None:
+        console.print("MEMHUB_EMBEDDING_FLOOR is set: a worker that has it writes its own floor again. Unset it there.")
+    return 0
+
+
+async def _scope(connection: asyncpg.Connection, settings: Settings, project: str | None) -> ProjectScope:
+    named = limits.project(project, "--project") or limits.project(settings.project, "MEMHUB_PROJECT")
+    if named is None:
+        return await projects.resolve_alias(connection, settings.tenant, workspace.aliases_here())
+    return await projects.resolve(connection, settings.tenant, named)

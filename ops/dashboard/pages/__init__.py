@@ -1,0 +1,1 @@
+"""One page a file: `show` answers a GET, the others are its actions."""

@@ -1,0 +1,85 @@
+"""Tokens of the tenant: which there are, a new one shown this once, and the end of one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from http import HTTPStatus
+
+from starlette.responses import RedirectResponse, Response
+
+from ops.dashboard.rendering import Renderer
+from ops.dashboard.visits import Visit
+from shared import limits, tokens
+from shared.errors import Forbidden, InvalidArgument
+from shared.overview.projects import slugs
+from shared.tokens import Issued
+
+NAME_BYTES_MAX = 128
+
+# What can be chosen, by the word in the form.
+LIFETIMES: dict[str, timedelta | None] = {
+    "30 days": timedelta(days=30),
+    "90 days": timedelta(days=90),
+    "1 year": timedelta(days=365),
+    "no end": None,
+}
+
+
+async def show(renderer: Renderer, visit: Visit) -> Response:
+    return await _shown(renderer, visit, issued=None)
+
+
+async def create(renderer: Renderer, visit: Visit, fields: dict[str, str]) -> Response:
+    """Answers with the page itself and not with a redirect: the secret stands in this one answer."""
+    _ask_to_manage(visit)
+    name = limits.texts.line("name", fields.get("name", ""), NAME_BYTES_MAX)
+    lifetime = fields.get("lifetime", "")
+    if not name or lifetime not in LIFETIMES:
+        raise InvalidArgument("name and lifetime", "are needed", next="Name the token and choose how long it lasts.")
+    async with visit.operating() as connection:
+        issued = await tokens.create(
+            connection,
+            visit.visitor.tenant,
+            name=name,
+            project=limits.project(fields.get("project") or None),
+            read_only=fields.get("read_only") == "yes",
+            ttl=LIFETIMES[lifetime],
+        )
+    return await _shown(renderer, visit, issued=issued)
+
+
+async def revoke(_renderer: Renderer, visit: Visit, _fields: dict[str, str]) -> Response:
+    _ask_to_manage(visit)
+    token_id = visit.request.path_params["token_id"]
+    async with visit.operating() as connection:
+        held = {token.id: token for token in await tokens.listed(connection, visit.visitor.tenant)}
+        can_end = token_id in held and held[token_id].revoked_at is None
+        if can_end:
+            await tokens.revoke(connection, token_id)
+    base = visit.request.scope.get("root_path", "")
+    done = "token-revoked" if can_end else "token-gone"
+    return RedirectResponse(f"{base}/tokens?done={done}", status_code=HTTPStatus.SEE_OTHER)
+
+
+async def _shown(renderer: Renderer, visit: Visit, *, issued: Issued | None) -> Response:
+    bound = visit.visitor.principal.project_id
+    async with visit.reading() as connection:
+        held = await tokens.listed(connection, visit.visitor.tenant)
+        projects = await slugs(connection, visit.visitor.view)
+    return renderer.page(
+        visit.request,
+        "tokens.html",
+        visitor=visit.visitor,
+        tokens=[token for token in reversed(held) if bound in (None, token.project_id)],
+        projects=projects,
+        lifetimes=list(LIFETIMES),
+        issued=issued,
+        name_max=NAME_BYTES_MAX,
+    )
+
+
+def _ask_to_manage(visit: Visit) -> None:
+    """A token makes and ends no tokens: else one that leaked would outlive its own end."""
+    visit.ask_to_write()
+    if not visit.visitor.is_operator:
+        raise Forbidden("A token makes and ends no tokens.", next="Log in with MEMHUB_API_KEY, or use `memhub token`.")

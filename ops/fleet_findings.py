@@ -1,0 +1,105 @@
+"""What `memhub doctor` finds of the fleet: the embedding model, the workers, their jobs, what lacks vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import asyncpg
+
+from ops.finding import Finding
+from shared import outbox
+from shared.embedding import registry
+from shared.embedding.models import PACKAGED_MODEL
+from shared.embedding.registry import Standing
+from shared.settings import Settings
+from shared.status import Status, status
+
+DUE_AGE_MAX_S = 300.0
+
+
+async def findings(connection: asyncpg.Connection, settings: Settings) -> list[Finding]:
+    """On a connection in no transaction, to a database at this program's schema. Reads only."""
+    standing = await registry.standing(connection, settings)
+    seen = await status(connection, settings)
+    return [_model(standing, seen), _workers(seen, settings), _jobs(seen), *_coverage(seen)]
+
+
+def _model(standing: Standing, seen: Status) -> Finding:
+    current, configured = standing.current, standing.configured
+    moving = next((model.name for model in seen.models if model.state == "building"), None)
+    if standing.agrees or current is None:
+        return Finding("embedding model", True, _model_detail(standing, moving))
+    if configured is None:
+        detail = f"the settings switch embedding off, the database uses {current.name}"
+        return Finding("embedding model", False, detail, "Set MEMHUB_EMBEDDING_PROVIDER as the workers have it.")
+    back = (
+        "unset MEMHUB_EMBEDDING_MODEL and _PROVIDER"
+        if current.name == PACKAGED_MODEL
+        else f"set MEMHUB_EMBEDDING_MODEL={current.name}"
+    )
+    return Finding(
+        "embedding model",
+        False,
+        f"the settings name {configured}, search uses {current.name}" + (f" and moves to {moving}" if moving else ""),
+        f"To move search: memhub reembed {configured}. To stay: {back}.",
+    )
+
+
+def _model_detail(standing: Standing, moving: str | None) -> str:
+    if standing.current is None:
+        return "off: search is by words" if standing.configured is None else "none yet: the first worker registers it"
+    told = f"{standing.current.name}, floor {standing.current.floor:g}"
+    return told if moving is None else f"{told}; moving to {moving}: `memhub reembed {moving}` watches and switches"
+
+
+def _workers(seen: Status, settings: Settings) -> Finding:
+    alive = [worker for worker in seen.workers if worker.alive]
+    if not alive:
+        if settings.database_url is None:
+            return Finding("workers", True, "none is running; a server starts one when there is work")
+        return Finding(
+            "workers",
+            False,
+            "none is running: nothing is embedded, folded or expired",
+            "Start memhub-worker, with these settings.",
+        )
+    lacking = set(outbox.QUEUES).difference(*(worker.queues for worker in alive))
+    if lacking:
+        names = ",".join(sorted(lacking))
+        return Finding("workers", False, f"nobody serves {names}", f"Start one: memhub-worker --queues {names}")
+    oldest = max(worker.heartbeat_age_s for worker in alive)
+    return Finding("workers", True, f"{len(alive)} alive, last heard {oldest:.0f} s ago or later")
+
+
+def _jobs(seen: Status) -> Finding:
+    failed = sum(queue.failed for queue in seen.queues)
+    if failed:
+        reason = next((job.error for job in seen.troubled_jobs if job.status == "failed" and job.error), None)
+        return Finding(
+            "jobs",
+            False,
+            f"{failed} failed for good" + (f", the last one: {' '.join(reason.split())}" if reason else ""),
+            "See memhub jobs list --state failed; when the reason is mended: memhub jobs retry --all",
+        )
+    waiting = sum(queue.todo for queue in seen.queues)
+    late = max((queue.oldest_due_age_s or 0.0 for queue in seen.queues), default=0.0)
+    if late > DUE_AGE_MAX_S and any(worker.alive for worker in seen.workers):
+        detail = f"{waiting} wait, the oldest due for {late / 60:.0f} min"
+        return Finding("jobs", False, detail, "Start more workers; `memhub status` shows which queue is behind.")
+    return Finding("jobs", True, f"{waiting} wait, none failed")
+
+
+def _coverage(seen: Status) -> Iterator[Finding]:
+    for model in seen.models:
+        if model.state == "retired":
+            continue
+        detail = f"{model.coverage:.1%} of {model.searchable:,} memories, {model.waiting:,} wait"
+        if model.given_up:
+            yield Finding(
+                f"coverage of {model.name}",
+                False,
+                f"{detail}, {model.given_up:,} were given up: {model.error}",
+                "Mend the reason and start the workers again: they give what was refused another try.",
+            )
+        else:
+            yield Finding(f"coverage of {model.name}", True, detail)

@@ -1,0 +1,41 @@
+"""`memhub gc`: what the reaper and the collector do by the clock, done now."""
+
+from __future__ import annotations
+
+import sys
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from ops.looking import working
+from shared import retention
+from shared.settings import Settings
+
+AGAIN = "What went is gone, each batch by itself; run it again for the rest."
+
+_TOLD = {
+    "memories": "expired memories out of the search tables; they stay in their history",
+    "idempotency_keys": "idempotency keys past MEMHUB_IDEMPOTENCY_RETENTION_DAYS",
+    "ended_jobs": "ended jobs past MEMHUB_JOB_RETENTION_DAYS",
+    "failed_jobs": "failed jobs past MEMHUB_FAILED_JOB_RETENTION_DAYS",
+    "embedding_work": "pieces of work for retired models and purged revisions",
+    "vectors": "vectors of retired models",
+    "runs": "rows about runs past MEMHUB_RUN_RETENTION_DAYS",
+    "folded_deltas": "counter deltas folded into their totals",
+}
+
+
+async def gc(settings: Settings, *, as_json: bool) -> int:
+    """Reaps and collects as memhub_server, each run leaving its row, and prints what it took."""
+    async with working(settings) as database:
+        took = await retention.reap(database) | await retention.collect(database, settings)
+    if as_json:
+        sys.stdout.write(orjson.dumps(took).decode() + "\n")
+        return 0
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(justify="right")
+    for kind, count in took.items():
+        table.add_row(f"{count:,}", _TOLD[kind])
+    Console(width=None if sys.stdout.isatty() else 120, highlight=False).print(table)
+    return 0

@@ -1,0 +1,67 @@
+"""Applications of other packages beside MCP: they look after who comes in and from which page, by our credentials."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.routing import Mount as Path
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.gateway import Gateway
+from server.http.credentials import Credentials
+from server.http.origin import Hosts, misdirected
+from shared.errors import Forbidden, Unauthorized
+from shared.mounts import Mount, Principal
+from shared.settings import Settings
+
+
+class MountMiddleware:
+    """Stands before the check of Origin, which a mounted application does itself, and after that of Host."""
+
+    def __init__(self, app: ASGIApp, *, mounts: Sequence[Mount], mounted: ASGIApp, hosts: Hosts) -> None:
+        self._app = app
+        self._paths = tuple(mount.path for mount in mounts)
+        self._mounted = mounted
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not self._is_mounted(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        names = Headers(scope=scope).getlist("host")
+        allowed = len(names) == 1 and self._hosts.allow(names[0])
+        await (self._mounted if allowed else misdirected())(scope, receive, send)
+
+    def _is_mounted(self, path: str) -> bool:
+        return any(path == mounted or path.startswith(f"{mounted}/") for mounted in self._paths)
+
+
+def build(mounts: Sequence[Mount], settings: Settings, *, gateway: Gateway, credentials: Credentials) -> ASGIApp:
+    """All of them under their paths; the database is opened by their first request if nothing did before."""
+    database, door = _Late(gateway), _Door(credentials)
+    return Starlette(routes=[Path(mount.path, mount.build(database, settings, door.authenticate)) for mount in mounts])
+
+
+class _Late:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    @asynccontextmanager
+    async def connection(self, work: Literal["read", "write"]) -> AsyncIterator[Any]:
+        async with (await self._gateway.backend()).connection(work) as connection:
+            yield connection
+
+
+class _Door:
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+
+    async def authenticate(self, secret: str | None) -> Principal | None:
+        try:
+            return await self._credentials.principal(secret)
+        except (Unauthorized, Forbidden):
+            return None

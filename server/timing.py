@@ -1,0 +1,45 @@
+"""How long tools take, told to the database now and then: the only place where people see it of all processes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from server.gateway import Gateway
+from server.record import Meter
+from shared import timings
+from shared.errors import MemhubError
+
+
+class Timed:
+    """A meter before another one; what cannot be written when its time has come is let go."""
+
+    def __init__(self, meter: Meter, gateway: Gateway, *, flush_s: float) -> None:
+        self._meter = meter
+        self._gateway = gateway
+        self._flush_s = flush_s
+        self._buffer = timings.TimingBuffer()
+
+    def called(self, event: str, name: str | None, *, outcome: str, seconds: float) -> None:
+        self._meter.called(event, name, outcome=outcome, seconds=seconds)
+        if event == "tool_call" and name is not None:
+            # An error's code is in capitals, an outcome is a word of the domain.
+            self._buffer.note(name, ms=seconds * 1_000, ok=not outcome.isupper())
+
+    def degraded(self, tool: str) -> None:
+        self._meter.degraded(tool)
+
+    def screened(self, detector: str) -> None:
+        self._meter.screened(detector)
+
+    async def run(self) -> None:
+        """Writes every `flush_s`, until cancelled."""
+        while True:
+            await asyncio.sleep(self._flush_s)
+            await self.flush()
+
+    async def flush(self) -> None:
+        if not self._buffer:
+            return
+        with suppress(MemhubError):
+            await (await self._gateway.backend()).keep_timings(self._buffer)

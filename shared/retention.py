@@ -1,0 +1,90 @@
+"""What does not stay: expired memories leave the search tables, spent bookkeeping goes, and nothing else ever does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from shared import outbox, statements
+from shared.database import Database
+from shared.runs import Details, recorded
+from shared.settings import Settings
+
+REAP_TASK = "reap_expired"
+COLLECT_TASK = "collect_spent"
+
+REAP_ROWS = 500
+REAP_BATCHES_MAX = 200
+BATCH_ROWS = 1_000
+BATCHES_MAX = 500
+RUNS_KEPT_MAX = 1_000
+
+_SQL = statements.load("retention")
+_LOCK_EXPIRED = _SQL["lock_expired"]
+_REAP = _SQL["reap"]
+_KEYS = _SQL["collect_idempotency_keys"]
+_JOBS = _SQL["collect_jobs"]
+_WORK = _SQL["collect_embedding_work"]
+_VECTORS = _SQL["collect_vectors"]
+_RUNS = _SQL["collect_runs"]
+_FOLD = statements.load("counters")["fold"]
+
+Kind = tuple[str, str, Sequence[object]]
+
+
+async def reap(database: Database) -> Details:
+    """Takes expired memories out of the search tables, in transactions of REAP_ROWS; leaves a row of its run."""
+    async with recorded(database, REAP_TASK) as details:
+        details["memories"] = 0
+        async for reaped in _reaped(database):
+            details["memories"] += reaped
+    return details
+
+
+async def collect(database: Database, settings: Settings) -> Details:
+    """Removes each kind of what is spent, in transactions of BATCH_ROWS; leaves a row of its run.
+
+    Deltas that no folder took are folded, never dropped.
+    """
+    async with recorded(database, COLLECT_TASK) as details:
+        for kind, statement, arguments in _kinds(settings):
+            details[kind] = 0
+            async for removed in _removed(database, statement, arguments):
+                details[kind] += removed
+    return details
+
+
+def _kinds(settings: Settings) -> tuple[Kind, ...]:
+    queues = list(outbox.QUEUES)
+    ended = ["succeeded", "cancelled", "aborted"]
+    return (
+        ("idempotency_keys", _KEYS, (settings.idempotency_retention_days,)),
+        ("ended_jobs", _JOBS, (queues, ended, settings.job_retention_days)),
+        ("failed_jobs", _JOBS, (queues, ["failed"], settings.failed_job_retention_days)),
+        ("embedding_work", _WORK, ()),
+        ("vectors", _VECTORS, ()),
+        ("runs", _RUNS, (settings.run_retention_days, RUNS_KEPT_MAX)),
+        ("folded_deltas", _FOLD, ()),
+    )
+
+
+async def _removed(database: Database, statement: str, arguments: Sequence[object]) -> AsyncIterator[int]:
+    for _ in range(BATCHES_MAX):
+        async with database.connection("write") as connection:
+            removed: int = await connection.fetchval(statement, *arguments, BATCH_ROWS)
+        yield removed
+        if removed < BATCH_ROWS:
+            return
+
+
+async def _reaped(database: Database) -> AsyncIterator[int]:
+    for _ in range(REAP_BATCHES_MAX):
+        async with database.connection("write") as connection, connection.transaction():
+            locked = await connection.fetch(_LOCK_EXPIRED, REAP_ROWS)
+            if not locked:
+                return
+            reaped: int = await connection.fetchval(
+                _REAP, [row["project_id"] for row in locked], [row["id"] for row in locked]
+            )
+        yield reaped
+        if reaped == 0:
+            return

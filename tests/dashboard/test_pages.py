@@ -1,0 +1,231 @@
+"""What the pages tell, and what their forms do."""
+
+from __future__ import annotations
+
+import asyncpg
+import pytest
+
+from shared import tokens
+from tests.dashboard import many
+from tests.dashboard.sites import KEY, Site
+from tests.dashboard.world import World
+
+
+async def test_status_tells_of_fleet_queues_errors_runs_and_latency(site: Site, world: World) -> None:
+    shown = await site.text("/")
+
+    for told in (
+        "build-7:4001",
+        "3 min ago, silent",
+        "embed / embed_revision",
+        "EMBEDDING_REFUSED",
+        "BACKEND_BUSY",
+        "memory_search",
+        "≤ 8 ms",
+        "minilm-l6-int8",
+    ):
+        assert told in shown, told
+
+
+async def test_coverage_counts_what_search_may_find(site: Site, world: World) -> None:
+    # Of six one has no vector; one that expired still has its own, and so has one of a conversation.
+    assert "83.3%" in await site.text("/projects")
+
+
+@pytest.mark.parametrize("chosen", ["", "month", "quarter", "years", "nonsense"])
+async def test_activity_is_told_over_each_range(site: Site, world: World, chosen: str) -> None:
+    shown = await site.text("/", range=chosen)
+
+    assert "Writes of the last" in shown
+    assert shown.count('role="img"') == 2
+
+
+async def test_a_failed_job_is_retried_with_an_audit_row(
+    site: Site, world: World, connection: asyncpg.Connection
+) -> None:
+    answer = await site.act(f"/jobs/{world.job_id}/retry")
+
+    assert "The job is back in its queue." in answer.text
+    assert (
+        await connection.fetchval("SELECT status::text FROM procrastinate_jobs WHERE id = $1", world.job_id) == "todo"
+    )
+    audited = await connection.fetchrow("SELECT tenant, client FROM memhub.audit_events WHERE event = 'job_retried'")
+    assert audited is not None
+    assert tuple(audited) == ("local", "dashboard")
+
+
+async def test_a_job_that_did_not_fail_is_left_alone(site: Site, world: World, connection: asyncpg.Connection) -> None:
+    answer = await site.act("/jobs/1/retry")
+
+    assert "nothing was changed" in answer.text
+    assert await connection.fetchval("SELECT count(*) FROM memhub.audit_events WHERE event = 'job_retried'") == 0
+
+
+async def test_embeddings_that_were_given_up_are_due_again(
+    site: Site, world: World, connection: asyncpg.Connection
+) -> None:
+    await site.act("/embeddings/retry")
+
+    work = await connection.fetchrow("SELECT attempts, error, leased_until FROM memhub.embedding_work")
+    assert work is not None
+    assert tuple(work) == (0, None, None)
+    assert (
+        await connection.fetchval("SELECT details->>'revisions' FROM memhub.audit_events ORDER BY id DESC LIMIT 1")
+        == "1"
+    )
+
+
+async def test_memories_are_listed_by_what_became_of_them(site: Site, world: World) -> None:
+    told = {
+        "active": "Refunds above 500 EUR",
+        "superseded": "Redis with RQ",
+        "forgotten": "The staging password",
+        "expired": "The freeze holds until noon.",
+    }
+    for standing in told:
+        shown = await site.text("/memories", project="payments", status=standing)
+        assert [text in shown for text in told.values()] == [each == standing for each in told], standing
+
+
+async def test_memories_are_filtered_by_type_and_all_of_their_tags(site: Site, world: World) -> None:
+    shown = await site.text("/memories", project="payments", type="DECISION", tags="queue, postgresql")
+
+    assert "1 of 1 active" in shown
+    assert "procrastinate" in shown
+
+
+async def test_a_search_finds_as_a_client_would_and_says_why(site: Site, world: World) -> None:
+    shown = await site.text("/memories", project="payments", q="job queue postgres")
+
+    assert "procrastinate" in shown
+    assert "Redis with RQ" not in shown
+    assert "terms matched" in shown
+    assert "confidence" in shown
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"status": "gone"},
+        {"type": "NONSENSE"},
+        {"after": "%%%"},
+        {"after": "WyJub3ciLCAxXQ"},
+        {"tags": "x" * 100},
+        {"as_of": "yesterday"},
+        {"conversation": "with space"},
+        {"q": "x" * 20_000},
+        {"q": "nul\x00"},
+    ],
+)
+async def test_what_no_client_could_ask_is_refused_by_name(site: Site, world: World, query: dict[str, str]) -> None:
+    answer = await site.get("/memories", project="payments", **query)
+
+    assert answer.status_code == 400
+    assert "INVALID_ARGUMENT" in answer.text
+
+
+async def test_one_memory_shows_its_revisions_with_their_changes(site: Site, world: World) -> None:
+    shown = await site.text(f"/memories/{world.revised}")
+
+    assert "<del>HMAC-SHA256</del><ins>Ed25519</ins>" in shown
+    assert "<ins>Acme-</ins>" in shown
+    assert "“key rotation, agreed with the partners”" in shown
+    assert "tags added: signing" in shown
+
+
+async def test_one_memory_shows_its_chain_both_ways(site: Site, world: World) -> None:
+    oldest, newest = await site.text(f"/memories/{world.replaced}"), await site.text(f"/memories/{world.newest}")
+
+    assert "Chain of 3 memories" in oldest
+    assert "stands in its place" in oldest
+    assert "Chain of 4 memories" in newest
+
+
+async def test_old_revisions_are_a_page_away(site: Site, connection: asyncpg.Connection) -> None:
+    await many.fill(connection, memories=20)
+    memory_id = await connection.fetchval("SELECT memory_id FROM memhub.memory_revisions WHERE revision_no = 200")
+    shown = await site.text(f"/memories/{memory_id}")
+    older = await site.text(f"/memories/{memory_id}", up_to=180)
+
+    assert "up_to=180" in shown
+    assert 'aria-label="Revision 181"' in shown
+    assert 'aria-label="Revision 180"' not in shown
+    assert 'aria-label="Revision 180"' in older
+
+
+async def test_conflicts_show_what_stands_instead_and_who_did_it(site: Site, world: World) -> None:
+    shown = await site.text("/conflicts", project="payments")
+
+    assert "3 of 3 superseded memories" in shown
+    assert "superseded <time" in shown
+    assert "docs/decisions/0007.md" in shown
+    assert "0 of 0" in await site.text("/conflicts", project="payments", by="judge")
+
+
+async def test_every_memory_is_reached_by_paging_once(site: Site, connection: asyncpg.Connection) -> None:
+    # Fails without the id in the key of `active`: memories of one instant would be skipped.
+    await many.fill(connection, memories=400)
+    seen: list[str] = []
+    after = ""
+    for _ in range(20):
+        shown = await site.text("/memories", project="large", after=after)
+        seen += [part.partition('"')[0].partition("?")[0] for part in shown.split('href="/ops/memories/')[1:]]
+        after = shown.partition("after=")[2].partition('"')[0]
+        if not after:
+            break
+
+    assert sorted(seen) == sorted(
+        str(row["memory_id"]) for row in await connection.fetch("SELECT memory_id FROM memhub.searchable_memories")
+    )
+
+
+async def test_a_token_is_made_shown_once_and_revoked(guarded: Site, connection: asyncpg.Connection) -> None:
+    await guarded.log_in(KEY)
+    made = await guarded.act("/tokens", {"name": "ci", "lifetime": "30 days", "project": "", "read_only": "yes"})
+    secret = made.text.partition("mh_")[2].partition("<")[0]
+    listed = await guarded.text("/tokens")
+
+    assert len(secret) == 43
+    assert secret not in listed
+    token = (await tokens.listed(connection, "local"))[0]
+    assert (token.name, token.read_only) == ("ci", True)
+    assert "revoked" in (await guarded.act(f"/tokens/{token.id}/revoke")).text
+    assert (await guarded.act(f"/tokens/{token.id}/revoke")).text.count("nothing was changed") == 1
+    events = await connection.fetch("SELECT event FROM memhub.audit_events ORDER BY id")
+    assert [row["event"] for row in events] == ["token_created", "token_revoked"]
+
+
+async def test_a_token_of_another_tenant_is_not_revoked_here(guarded: Site, connection: asyncpg.Connection) -> None:
+    issued = await tokens.create(connection, "acme", name="theirs")
+    await guarded.log_in(KEY)
+    await guarded.act(f"/tokens/{issued.token.id}/revoke")
+
+    assert (await tokens.listed(connection, "acme"))[0].revoked_at is None
+
+
+async def test_an_empty_database_has_pages_too(site: Site) -> None:
+    for path in ("/", "/memories", "/projects", "/conflicts", "/tokens"):
+        await site.text(path)
+
+
+async def test_the_script_is_given_the_main_part_alone(site: Site, world: World) -> None:
+    answer = await site.client.get("/ops/", headers={"Memhub-Fragment": "main"})
+
+    assert "<html" not in answer.text
+    assert "<h1>Status</h1>" in answer.text
+
+
+async def test_static_files_are_cached_for_ever_under_their_hash(site: Site) -> None:
+    path = (await site.text("/")).partition('rel="stylesheet" href="/ops')[2].partition('"')[0]
+    answer = await site.get(path)
+
+    assert answer.status_code == 200
+    assert "immutable" in answer.headers["cache-control"]
+    assert answer.headers["content-type"].startswith("text/css")
+
+
+async def test_a_page_that_is_not_there_says_so(site: Site) -> None:
+    answer = await site.get("/nothing")
+
+    assert answer.status_code == 404
+    assert "There is no such page." in answer.text

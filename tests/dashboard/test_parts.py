@@ -1,0 +1,151 @@
+"""The leaves of the pages: differences, pictures, charts, times, sessions."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ops.dashboard.chains import draw
+from ops.dashboard.charts import bars
+from ops.dashboard.diffs import PRODUCT_MAX, diff
+from ops.dashboard.rendering import ago, percent, span
+from ops.dashboard.sessions import FAILURES_MAX, LIFETIME_S, SESSIONS_MAX, Failures, Sessions
+from shared.domain import MemoryType, Status
+from shared.overview.lives import Link
+
+_WORDS = st.lists(st.sampled_from(["a", "b", "cd", " ", "\n", ".", "<", "é"]), max_size=40).map("".join)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@given(_WORDS, _WORDS)
+def test_a_difference_holds_both_texts_whole(old: str, new: str) -> None:
+    pieces = diff(old, new)
+
+    assert "".join(piece.text for piece in pieces if piece.kind != "added") == old
+    assert "".join(piece.text for piece in pieces if piece.kind != "removed") == new
+
+
+def test_a_changed_word_is_told_as_one_change() -> None:
+    assert [(piece.kind, piece.text) for piece in diff("keep the old one", "keep the new one")] == [
+        ("same", "keep the "),
+        ("removed", "old"),
+        ("added", "new"),
+        ("same", " one"),
+    ]
+
+
+def test_large_texts_are_compared_within_a_bound() -> None:
+    # Fails without PRODUCT_MAX: words of few kinds in no order take SequenceMatcher minutes.
+    mixed = random.Random(7)
+    words = ["".join(mixed.choices("abcd", k=2)) for _ in range(20_000)]
+    old, new = " ".join(words), " ".join(reversed(words))
+    pieces = diff(old, new)
+
+    assert len(words) ** 2 > PRODUCT_MAX
+    assert [piece.kind for piece in pieces if piece.kind != "same"] == ["removed", "added"]
+
+
+def _link(step: int, memory_id: UUID, successor: UUID | None) -> Link:
+    return Link(
+        memory_id=memory_id,
+        superseded_by=successor,
+        step=step,
+        status=Status.ACTIVE,
+        retired_at=None,
+        retired_by=None,
+        type=MemoryType.FACT,
+        author_client="cursor",
+        content="x" * 200,
+    )
+
+
+def test_a_chain_is_drawn_with_an_arrow_for_each_replacement() -> None:
+    new, one, two = uuid4(), uuid4(), uuid4()
+    picture = draw([_link(-1, one, new), _link(-1, two, new), _link(0, new, None)])
+
+    assert picture is not None
+    assert (len(picture.nodes), len(picture.arrows)) == (3, 2)
+    assert all(0 <= node.x < picture.width and 0 <= node.y < picture.height for node in picture.nodes)
+    assert len({(node.x, node.y) for node in picture.nodes}) == 3
+
+
+def test_what_replaced_nothing_needs_no_picture() -> None:
+    assert draw([_link(0, uuid4(), None)]) is None
+
+
+@pytest.mark.parametrize("values", [[0, 0, 0], [1, 0, 7], [10**9, 1, 2]])
+def test_a_chart_holds_neither_style_nor_script_and_tells_each_bar(values: list[int]) -> None:
+    # Fails without _strip: our own policy would refuse the page's styles.
+    drawn = bars(["a", "b", "<c>"], {"writes": values}, caption='of "all" <b>')
+    root = ElementTree.fromstring(drawn)
+
+    assert {"style", "script"}.isdisjoint(part.tag for part in root.iter())
+    assert not any("style" in part.attrib for part in root.iter())
+    assert root.get("aria-label") == 'of "all" <b>'
+    assert f"<c>: {values[2]:,} writes" in [part.text for part in root.iter("title")]
+
+
+@pytest.mark.parametrize(("share", "told"), [(1.0, "100%"), (0.99999, "99.9%"), (0.857, "85.7%"), (0.0, "0%")])
+def test_a_share_is_never_whole_while_something_is_missing(share: float, told: str) -> None:
+    assert percent(share) == told
+
+
+def test_times_are_told_in_their_largest_unit() -> None:
+    now = datetime.now(UTC)
+
+    assert [span(each) for each in (0, 59, 61, 3_700, timedelta(days=3), None)] == [
+        "0 s", "59 s", "1 min", "1 h", "3 d", "–",
+    ]  # fmt: skip
+    assert ago(now + timedelta(days=2, minutes=1)) == "in 2 d"
+    assert ago(now - timedelta(minutes=5)) == "5 min ago"
+
+
+def test_a_login_ends_by_itself() -> None:
+    clock = Clock()
+    sessions = Sessions(clock)
+    name = sessions.begin("secret")
+    clock.now_s = LIFETIME_S - 1
+    assert sessions.find(name) is not None
+    clock.now_s = LIFETIME_S
+
+    assert sessions.find(name) is None
+
+
+def test_logins_are_bounded_and_the_oldest_gives_way() -> None:
+    sessions = Sessions()
+    names = [sessions.begin("secret") for _ in range(SESSIONS_MAX + 1)]
+
+    assert sessions.find(names[0]) is None
+    assert sessions.find(names[1]) is not None
+
+
+def test_a_session_does_not_show_its_secret() -> None:
+    sessions = Sessions()
+    session = sessions.find(sessions.begin("secret"))
+
+    assert "secret" not in repr(session)
+
+
+def test_failures_are_forgotten_after_their_minute() -> None:
+    clock = Clock()
+    failures = Failures(clock)
+    for _ in range(FAILURES_MAX):
+        failures.note("here")
+    assert failures.too_many("here")
+    assert not failures.too_many("elsewhere")
+    clock.now_s = 61
+
+    assert not failures.too_many("here")

@@ -1,0 +1,111 @@
+"""What other packages hang into the server: found by entry point, behind its credentials, with their own origin."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import asyncpg
+import httpx2
+import pytest
+
+from shared import mounts
+from shared.mounts import Mount
+from tests.http.callers import client
+from tests.http.conftest import KEY
+from tests.http.processes import Process, serving
+from tests.workers.waiting import until
+
+ROOT = Path(__file__).parents[2]
+GROUP = "[memhub.mounts]\nops = ops.dashboard:mount\n"
+
+
+def installed(folder: Path) -> Path:
+    """A folder for the path in which a distribution offers the dashboard, whether memhub is installed or not."""
+    metadata = folder / "offering-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: offering\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(GROUP)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory, module_database_url: str) -> Iterator[Process]:
+    folder = tmp_path_factory.mktemp("mounted")
+    path = os.pathsep.join([str(installed(folder / "path")), str(ROOT)])
+    with serving(
+        folder,
+        MEMHUB_DATABASE_URL=module_database_url,
+        MEMHUB_API_KEY=KEY,
+        MEMHUB_STATS_FLUSH_S="0.1",
+        PYTHONPATH=path,
+    ) as process:
+        yield process
+
+
+def browser(process: Process) -> httpx2.Client:
+    return httpx2.Client(base_url=process.url, timeout=30)
+
+
+def test_the_distribution_offers_the_dashboard() -> None:
+    offered = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][mounts.GROUP]
+    mount = EntryPoint(name="ops", value=offered["ops"], group=mounts.GROUP).load()
+
+    assert isinstance(mount, Mount)
+    assert mount.path == "/ops"
+
+
+def test_what_is_offered_twice_is_mounted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        monkeypatch.syspath_prepend(str(installed(tmp_path / name)))
+
+    assert [mount.path for mount in mounts.discover()] == ["/ops"]
+
+
+def test_the_dashboard_asks_for_the_credentials_of_the_server(locked: Process) -> None:
+    with browser(locked) as person:
+        assert person.get("/ops").headers["location"].endswith("/ops/")
+        assert person.get("/ops/").headers["location"].startswith("/ops/login")
+        answer = person.post("/ops/login", data={"credential": KEY}, headers={"Origin": locked.url})
+        shown = person.get("/ops/")
+
+    assert answer.status_code == 303
+    assert "<h1>Status</h1>" in shown.text
+
+
+def test_a_bearer_of_the_server_opens_no_page_without_a_login(locked: Process) -> None:
+    # A browser that is tricked into a request brings no header; a page must not open by one either.
+    with browser(locked) as person:
+        assert person.get("/ops/", headers={"Authorization": f"Bearer {KEY}"}).status_code == 303
+
+
+def test_forms_of_another_origin_and_other_names_of_the_host_are_refused(locked: Process) -> None:
+    with browser(locked) as person:
+        form = {"credential": KEY}
+        assert person.post("/ops/login", data=form, headers={"Origin": "https://evil.example"}).status_code == 403
+        assert person.get("/ops/", headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_the_rest_of_the_server_still_refuses_a_browser_page(locked: Process) -> None:
+    # Fails with MountMiddleware around `/mcp` too.
+    with browser(locked) as person:
+        for path in ("/mcp", "/metrics", "/opsx", "/ops.evil"):
+            answer = person.get(path, headers={"Origin": locked.url, "Authorization": f"Bearer {KEY}"})
+            assert answer.status_code == 403, path
+
+
+async def test_how_long_a_tool_took_is_seen_there(locked: Process, module_database_url: str) -> None:
+    # Fails without `timed.run` in the lifespan.
+    async with client(locked.url, "2026-07-28", key=KEY, tenant="local") as raw:
+        await raw.use("memory_remember", content="Said over HTTP.")
+    connection = await asyncpg.connect(module_database_url)
+    await until(connection, "SELECT EXISTS (SELECT FROM memhub.tool_timings WHERE tool = 'memory_remember')")
+    await connection.close()
+    with browser(locked) as person:
+        person.post("/ops/login", data={"credential": KEY}, headers={"Origin": locked.url})
+        shown = person.get("/ops/").text
+
+    assert "memory_remember" in shown
