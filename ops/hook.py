@@ -24,7 +24,8 @@ from shared.domain import Author, ProjectScope
 from shared.embedded import folder
 from shared.environment import Whereabouts, whereabouts
 from shared.errors import ProjectRequired
-from shared.retrieval.context import ContextRequest, context
+from shared.retrieval.context import context
+from shared.retrieval.requests import ContextRequest
 
 # Whatever hangs, the session starts.
 DEADLINE_S = 4.0

@@ -22,7 +22,7 @@ async def looking(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
     Raises ConfigurationError where there is no embedded database yet, BackendUnavailable, SchemaMismatch.
     """
     with ExitStack() as lease:
-        dsn = settings.database_url
+        dsn = settings.direct_url
         if dsn is None:
             _require_made(settings)
             dsn = await anyio.to_thread.run_sync(borrow, settings, lease)

@@ -1,4 +1,4 @@
-"""A session of the operator: what purge, export and import act as."""
+"""A session of the operator: what purge, export, import and the commands for tokens act as."""
 
 from __future__ import annotations
 
@@ -44,9 +44,12 @@ async def operating(settings: Settings, *, create: bool = False, again: str) -> 
 
 
 async def located(settings: Settings, lease: ExitStack, *, create: bool) -> str:
-    """The DSN of the settings' database; the embedded one runs as long as `lease` is open."""
-    if settings.database_url is not None:
-        return settings.database_url
+    """The way to PostgreSQL itself; the embedded one runs as long as `lease` is open.
+
+    Never a pooler's: a role that is set there would stay behind for whoever gets that connection next.
+    """
+    if settings.direct_url is not None:
+        return settings.direct_url
     if not create and not folder.locate(settings.data_dir).cluster.exists():
         raise ConfigurationError(
             f"There is no database in {settings.data_dir} yet.",

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-import anyio.to_thread
-import asyncpg
 import orjson
 from rich.console import Console
 from rich.table import Table
 
+from ops.operating import operating
 from shared import limits, tokens
-from shared.database import translated
 from shared.errors import InvalidArgument
-from shared.opening import attach, prepare
 from shared.settings import Settings
 
-OPERATOR_ROLE = "memhub_operator"
+AGAIN = "See `memhub token list` for what was done."
 
 _TTL = re.compile(r"(\d{1,6})([hd])", re.ASCII)
 
@@ -43,7 +38,7 @@ async def create(settings: Settings, wish: Wish, *, as_json: bool) -> int:
     tenant = limits.tenant(wish.tenant, "tenant")
     project = limits.project(wish.project)
     expires_at, ttl = _expiry(wish.expires)
-    async with _operator(settings) as connection:
+    async with operating(settings, create=True, again=AGAIN) as connection:
         issued = await tokens.create(
             connection,
             tenant,
@@ -62,7 +57,7 @@ async def create(settings: Settings, wish: Wish, *, as_json: bool) -> int:
 
 
 async def listing(settings: Settings, tenant: str | None, *, as_json: bool) -> int:
-    async with _operator(settings) as connection:
+    async with operating(settings, create=True, again=AGAIN) as connection:
         found = await tokens.listed(connection, None if tenant is None else limits.tenant(tenant, "tenant"))
     if as_json:
         print(_json([asdict(token) for token in found]))
@@ -81,26 +76,10 @@ async def revoke(settings: Settings, token_id: str) -> int:
         wanted = UUID(token_id)
     except ValueError:
         raise InvalidArgument("id", "is not the id of a token", next="Take ids from `memhub token list`.") from None
-    async with _operator(settings) as connection:
+    async with operating(settings, create=True, again=AGAIN) as connection:
         name = await tokens.revoke(connection, wanted)
     print(f"Token {name} is revoked: it opens nothing any more.", file=sys.stderr)
     return 0
-
-
-@asynccontextmanager
-async def _operator(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
-    with ExitStack() as lease:
-        dsn = settings.direct_url
-        if dsn is None:
-            dsn = await anyio.to_thread.run_sync(attach, settings, lease)
-        await prepare(dsn, own=settings.database_url is None)
-        with translated("write"):
-            connection = await asyncpg.connect(dsn, timeout=settings.connect_timeout_s)
-            try:
-                await connection.execute(f"SET ROLE {OPERATOR_ROLE}")
-                yield connection
-            finally:
-                await connection.close()
 
 
 def _expiry(expires: str | None) -> tuple[datetime | None, timedelta | None]:

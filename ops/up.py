@@ -41,7 +41,7 @@ def up(settings: Settings, *, port: int) -> None:
     place = f"embedded, in {settings.data_dir}" if embedded else "the one of MEMHUB_DATABASE_URL"
     print(f"Opening the database: {place}", flush=True)
     with ExitStack() as lease:
-        dsn = settings.database_url or attach(settings, lease)
+        dsn = settings.direct_url or attach(settings, lease)
         asyncio.run(prepare(dsn, own=embedded))
         status = _run(port, _Board(place))
     if embedded:

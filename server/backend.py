@@ -1,23 +1,37 @@
-"""The seam between the tools and the services: what a tool needs of an opened database."""
+"""The seam between the tools and the services: what a tool needs of an opened database.
+
+The services are named as types alone: whoever imports them pays for the driver, and a server answers before it does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 from uuid import UUID
 
-from shared.domain import Author, Changes, Memory, MemoryType, ProjectScope
+from shared.domain import Aliases, Author, Changes, Memory, ProjectScope, Used
 from shared.embedding.models import EmbeddingModel
-from shared.memories.conflicts import State
-from shared.memories.requests import Remember, Revise
-from shared.retrieval.requests import Search
-from shared.timings import TimingBuffer
+from shared.memories.requests import ConflictState, Remember, Revise
+from shared.retrieval.requests import ContextRequest, Found, Search
 
-AliasKind = Literal["git_remote", "workspace_path"]
-Aliases = Mapping[AliasKind, str]
-Work = Literal["read", "write"]
+if TYPE_CHECKING:
+    from asyncpg import Connection
+
+    from shared.database import PoolUse, Work
+    from shared.memories.conflicts import Conflicts
+    from shared.memories.forget import Forgotten
+    from shared.memories.history import History
+    from shared.memories.remember import Remembered
+    from shared.memories.revise import Revised
+    from shared.memories.stats import Stats
+    from shared.projects import Listed
+    from shared.retrieval.context import Context
+    from shared.retrieval.meaning import Meaning
+    from shared.retrieval.similar import Similar
+    from shared.status import Queue
+    from shared.timings import TimingBuffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,57 +42,19 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
-    work: Work
-    in_use: int
-    idle: int
-    connections_max: int
-
-
-class Queue(Protocol):
-    """`oldest_due_age_s` is None when no job is due."""
-
-    @property
-    def queue(self) -> str: ...
-
-    @property
-    def todo(self) -> int: ...
-
-    @property
-    def doing(self) -> int: ...
-
-    @property
-    def failed(self) -> int: ...
-
-    @property
-    def oldest_due_age_s(self) -> float | None: ...
-
-
-@dataclass(frozen=True, slots=True)
 class Load:
     """How much there is to do, and how many connections do it."""
 
-    pools: tuple[Pool, ...]
+    pools: Sequence[PoolUse]
     queues: Sequence[Queue]
 
 
-class Used(Protocol):
-    @property
-    def outcome(self) -> Literal["resolved", "created"]: ...
-
-    @property
-    def project(self) -> ProjectScope: ...
-
-
-class Listed(Protocol):
-    @property
-    def project(self) -> ProjectScope: ...
-
-
 class Projects(Protocol):
+    """shared.projects, or what a bound credential sees of it."""
+
     async def use(
         self,
-        connection: Any,
+        connection: Connection,
         tenant: str,
         author: Author,
         *,
@@ -88,92 +64,91 @@ class Projects(Protocol):
         display_name: str | None,
     ) -> Used: ...
 
-    async def resolve(self, connection: Any, tenant: str, project: UUID | str) -> ProjectScope: ...
+    async def resolve(self, connection: Connection, tenant: str, project: UUID | str) -> ProjectScope: ...
 
-    async def resolve_alias(self, connection: Any, tenant: str, aliases: Aliases) -> ProjectScope: ...
+    async def resolve_alias(self, connection: Connection, tenant: str, aliases: Aliases) -> ProjectScope: ...
 
-    async def listed(self, connection: Any, tenant: str) -> Sequence[Listed]: ...
+    async def listed(self, connection: Connection, tenant: str) -> Sequence[Listed]: ...
 
-    async def default(self, connection: Any, tenant: str) -> ProjectScope:
-        """The tenant's project `default`, or where there is none a scope that holds nothing."""
-        ...
+    async def default(self, connection: Connection, tenant: str) -> ProjectScope: ...
 
-    async def ensure_default(self, connection: Any, tenant: str, author: Author) -> ProjectScope: ...
+    async def ensure_default(self, connection: Connection, tenant: str, author: Author) -> ProjectScope: ...
 
-    async def owning(self, connection: Any, tenant: str, memory_id: UUID) -> ProjectScope:
-        """The project of a memory; MemoryNotFound where this tenant has no such memory."""
-        ...
+    async def owning(self, connection: Connection, tenant: str, memory_id: UUID) -> ProjectScope: ...
 
 
 class Memories(Protocol):
-    """The services. Each commits; what `object` stands for has the fields of the tool's result model."""
+    """The services of shared.memories and shared.retrieval; those that write commit."""
 
-    async def remember(self, connection: Any, scope: ProjectScope, author: Author, request: Remember) -> object: ...
+    async def remember(
+        self, connection: Connection, scope: ProjectScope, author: Author, request: Remember
+    ) -> Remembered: ...
 
-    async def revise(self, connection: Any, scope: ProjectScope, author: Author, request: Revise) -> object: ...
+    async def revise(self, connection: Connection, scope: ProjectScope, author: Author, request: Revise) -> Revised: ...
 
     async def forget(
-        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
-    ) -> object: ...
+        self, connection: Connection, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+    ) -> Forgotten: ...
 
     async def restore(
-        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
-    ) -> object: ...
+        self, connection: Connection, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+    ) -> Forgotten: ...
 
-    async def current_model(self, connection: Any) -> EmbeddingModel | None:
+    async def current_model(self, connection: Connection) -> EmbeddingModel | None:
         """The model whose vectors answer searches now."""
         ...
 
-    async def meaning(self, query: str | None, model: EmbeddingModel | None) -> Any:
+    async def meaning(self, query: str | None, model: EmbeddingModel | None) -> Meaning:
         """The query's vector, or why there is none, within the embedder's deadline; hold no connection meanwhile."""
         ...
 
     async def search(
-        self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: Any
-    ) -> object: ...
-
-    async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> object: ...
+        self, connection: Connection, scope: ProjectScope, author: Author, request: Search, understood: Meaning
+    ) -> Found: ...
 
     async def context(
-        self,
-        connection: Any,
-        scope: ProjectScope,
-        author: Author,
-        *,
-        query: str | None,
-        token_budget: int,
-        types: tuple[MemoryType, ...] | None,
-        understood: Any,
-    ) -> object: ...
+        self, connection: Connection, scope: ProjectScope, author: Author, request: ContextRequest, understood: Meaning
+    ) -> Context: ...
 
     async def similar(
-        self, connection: Any, scope: ProjectScope, author: Author, content: str, *, written: UUID, understood: Any
-    ) -> Sequence[object]:
+        self,
+        connection: Connection,
+        scope: ProjectScope,
+        author: Author,
+        content: str,
+        *,
+        written: UUID,
+        understood: Meaning,
+    ) -> Sequence[Similar]:
         """Live memories close to what was written; none where they would come late."""
         ...
 
-    async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> object: ...
+    async def history(
+        self, connection: Connection, scope: ProjectScope, author: Author, memory_id: UUID
+    ) -> History: ...
+
+    async def stats(self, connection: Connection, scope: ProjectScope, author: Author) -> Stats: ...
 
     async def conflicts(
         self,
-        connection: Any,
+        connection: Connection,
         scope: ProjectScope,
         author: Author,
         *,
-        state: State,
+        state: ConflictState,
         limit: int,
         cursor: str | None,
-    ) -> object: ...
+    ) -> Conflicts: ...
 
-    async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory: ...
+    async def read(self, connection: Connection, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory: ...
 
 
 class Feed(Protocol):
     """What changed, whoever wrote it."""
 
-    async def snapshot(self, connection: Any) -> str: ...
+    async def snapshot(self, connection: Connection) -> str: ...
 
-    async def since(self, connection: Any, snapshot: str) -> Changes: ...
+    async def since(self, connection: Connection, snapshot: str) -> Changes: ...
 
 
 class Backend(Protocol):
@@ -188,7 +163,7 @@ class Backend(Protocol):
     @property
     def feed(self) -> Feed: ...
 
-    def connection(self, work: Work) -> AbstractAsyncContextManager[Any]:
+    def connection(self, work: Work) -> AbstractAsyncContextManager[Connection]:
         """A connection in no transaction; what the driver raises inside leaves as a MemhubError."""
         ...
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from server.backend import Aliases, Listed, Projects, Used
-from shared.domain import Author, ProjectScope
+from server.backend import Projects
+from shared.domain import Aliases, Author, ProjectScope, Used
 from shared.errors import Forbidden, MemoryNotFound, ProjectNotFound
 
+if TYPE_CHECKING:
+    from asyncpg import Connection
 
-@dataclass(frozen=True, slots=True)
-class _Resolved:
-    project: ProjectScope
-    outcome: Literal["resolved", "created"] = "resolved"
+    from shared.projects import Listed
 
 
 class BoundProjects:
@@ -27,7 +25,7 @@ class BoundProjects:
 
     async def use(
         self,
-        connection: Any,
+        connection: Connection,
         tenant: str,
         author: Author,
         *,
@@ -41,9 +39,9 @@ class BoundProjects:
                 "This credential is bound to one project and makes no other.",
                 next="Call project_use without create, or use a credential that is not bound.",
             )
-        return _Resolved(await self.resolve(connection, tenant, project or self._project_id))
+        return Used("resolved", await self.resolve(connection, tenant, project or self._project_id))
 
-    async def resolve(self, connection: Any, tenant: str, project: UUID | str) -> ProjectScope:
+    async def resolve(self, connection: Connection, tenant: str, project: UUID | str) -> ProjectScope:
         own = await self._projects.resolve(connection, tenant, self._project_id)
         if project not in (own.project_id, own.slug):
             raise ProjectNotFound(
@@ -51,20 +49,20 @@ class BoundProjects:
             )
         return own
 
-    async def resolve_alias(self, connection: Any, tenant: str, _aliases: Aliases) -> ProjectScope:
+    async def resolve_alias(self, connection: Connection, tenant: str, _aliases: Aliases) -> ProjectScope:
         return await self.resolve(connection, tenant, self._project_id)
 
-    async def default(self, connection: Any, tenant: str) -> ProjectScope:
+    async def default(self, connection: Connection, tenant: str) -> ProjectScope:
         return await self.resolve(connection, tenant, self._project_id)
 
-    async def ensure_default(self, connection: Any, tenant: str, _author: Author) -> ProjectScope:
+    async def ensure_default(self, connection: Connection, tenant: str, _author: Author) -> ProjectScope:
         return await self.resolve(connection, tenant, self._project_id)
 
-    async def listed(self, connection: Any, tenant: str) -> Sequence[Listed]:
+    async def listed(self, connection: Connection, tenant: str) -> Sequence[Listed]:
         listed = await self._projects.listed(connection, tenant)
         return [project for project in listed if project.project.project_id == self._project_id]
 
-    async def owning(self, connection: Any, tenant: str, memory_id: UUID) -> ProjectScope:
+    async def owning(self, connection: Connection, tenant: str, memory_id: UUID) -> ProjectScope:
         scope = await self._projects.owning(connection, tenant, memory_id)
         if scope.project_id != self._project_id:
             raise MemoryNotFound(f"memory_id: there is no memory {memory_id}.", next="Take ids from memory_search.")

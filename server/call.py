@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import anyio
 import anyio.to_thread
 
-from server.backend import Aliases, Backend, Projects
+from server.backend import Backend, Projects
 from server.bound import BoundProjects
 from shared import screening
-from shared.domain import Author, ProjectScope
+from shared.domain import Aliases, Author, ProjectScope
 from shared.errors import Forbidden, SensitiveContent, UnknownOutcome
+
+if TYPE_CHECKING:
+    from asyncpg import Connection
 
 WRITE_S_MAX = 60.0
 """Above every timeout of the database, so that it only ends a write whose connection hangs."""
@@ -50,13 +53,13 @@ class Call:
         bound_to = self.caller.bound_to
         return self.backend.projects if bound_to is None else BoundProjects(self.backend.projects, bound_to)
 
-    async def scope(self, connection: Any, named: UUID | str | None) -> ProjectScope:
+    async def scope(self, connection: Connection, named: UUID | str | None) -> ProjectScope:
         """The project of the call; over HTTP the project `default` is made when a write names none."""
         scope = await self._scope(connection, named or self.caller.project)
         self.project = scope.slug
         return scope
 
-    async def _scope(self, connection: Any, project: UUID | str | None) -> ProjectScope:
+    async def _scope(self, connection: Connection, project: UUID | str | None) -> ProjectScope:
         caller, projects = self.caller, self.projects
         if project is not None:
             return await projects.resolve(connection, caller.tenant, project)
@@ -99,12 +102,12 @@ class Call:
         return overridden
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[Any]:
+    async def reading(self) -> AsyncIterator[Connection]:
         async with self.backend.connection("read") as connection:
             yield connection
 
     @asynccontextmanager
-    async def writing(self) -> AsyncIterator[Any]:
+    async def writing(self) -> AsyncIterator[Connection]:
         """A connection whose use a cancelled request, a closed session or an ending server does not tear.
 
         Raises Forbidden for a caller that may only read.

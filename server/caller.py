@@ -9,10 +9,9 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 from mcp_types import CLIENT_INFO_META_KEY
 
-from server.backend import Aliases
 from server.call import Caller
 from shared import limits
-from shared.domain import Author
+from shared.domain import Aliases, Author
 from shared.settings import Settings
 
 UNKNOWN_CLIENT = "unknown"

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 from uuid import UUID
 
+import asyncpg
 from pydantic import SecretStr
 
-from server.backend import Backend, Health, Load, Pool, Work
+from server.backend import Backend, Health, Load
 from server.upkeep import Upkeep
 from shared import feed, migrations, projects, statements, status
-from shared.database import Database
-from shared.domain import Author, Memory, MemoryType, ProjectScope
+from shared.database import Database, Work
+from shared.domain import Author, Memory, ProjectScope
 from shared.embedding import registry
 from shared.embedding.address import embedder_address
 from shared.embedding.client import QueryEmbedder
 from shared.embedding.models import EmbeddingModel
 from shared.errors import BackendUnavailable
 from shared.memories import rows
-from shared.memories.conflicts import Conflicts, State, conflicts
+from shared.memories.conflicts import Conflicts, conflicts
 from shared.memories.forget import Forgotten, forget, restore
 from shared.memories.history import History, history
 from shared.memories.remember import Remembered, remember
-from shared.memories.requests import Remember, Revise
+from shared.memories.requests import ConflictState, Remember, Revise
 from shared.memories.revise import Revised, revise
 from shared.memories.stats import Stats, stats
 from shared.opening import opened
 from shared.retrieval import meaning
-from shared.retrieval.context import Context, ContextRequest, context
+from shared.retrieval.context import Context, context
 from shared.retrieval.meaning import Meaning
-from shared.retrieval.requests import Found, Search
+from shared.retrieval.requests import ContextRequest, Found, Search
 from shared.retrieval.search import search
 from shared.retrieval.similar import Similar, similar
 from shared.settings import Settings
@@ -76,7 +76,7 @@ class Postgres:
         self.feed = feed
 
     @asynccontextmanager
-    async def connection(self, work: Work) -> AsyncIterator[Any]:
+    async def connection(self, work: Work) -> AsyncIterator[asyncpg.Connection]:
         try:
             async with self._database.connection(work) as connection:
                 yield connection
@@ -92,8 +92,7 @@ class Postgres:
     async def load(self) -> Load:
         async with self._database.connection("read") as connection:
             queues = await status.queues(connection)
-        pools = tuple(Pool(use.work, use.in_use, use.idle, use.connections_max) for use in self._database.use())
-        return Load(pools=pools, queues=queues)
+        return Load(pools=self._database.use(), queues=queues)
 
     async def keep_timings(self, buffer: TimingBuffer) -> None:
         async with self._database.connection("write") as connection:
@@ -110,32 +109,48 @@ class _Memories:
         self._upkeep = upkeep
         self._embedder = embedder
 
-    async def remember(self, connection: Any, scope: ProjectScope, author: Author, request: Remember) -> Remembered:
+    async def remember(
+        self, connection: asyncpg.Connection, scope: ProjectScope, author: Author, request: Remember
+    ) -> Remembered:
         remembered = await remember(connection, scope, author, request)
         if remembered.embedding == "pending":
             self._upkeep.waker.wake()
         return remembered
 
-    async def revise(self, connection: Any, scope: ProjectScope, author: Author, request: Revise) -> Revised:
+    async def revise(
+        self, connection: asyncpg.Connection, scope: ProjectScope, author: Author, request: Revise
+    ) -> Revised:
         revised = await revise(connection, scope, author, request)
         if revised.outcome == "revised":
             self._upkeep.waker.wake()
         return revised
 
     async def forget(
-        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+        self,
+        connection: asyncpg.Connection,
+        scope: ProjectScope,
+        author: Author,
+        memory_id: UUID,
+        *,
+        reason: str | None,
     ) -> Forgotten:
         return await forget(connection, scope, author, memory_id, reason=reason)
 
     async def restore(
-        self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
+        self,
+        connection: asyncpg.Connection,
+        scope: ProjectScope,
+        author: Author,
+        memory_id: UUID,
+        *,
+        reason: str | None,
     ) -> Forgotten:
         restored = await restore(connection, scope, author, memory_id, reason=reason)
         if restored.outcome == "restored":
             self._upkeep.waker.wake()
         return restored
 
-    async def current_model(self, connection: Any) -> EmbeddingModel | None:
+    async def current_model(self, connection: asyncpg.Connection) -> EmbeddingModel | None:
         return await meaning.current_model(connection)
 
     async def meaning(self, query: str | None, model: EmbeddingModel | None) -> Meaning:
@@ -145,7 +160,7 @@ class _Memories:
         return understood
 
     async def search(
-        self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: Meaning
+        self, connection: asyncpg.Connection, scope: ProjectScope, author: Author, request: Search, understood: Meaning
     ) -> Found:
         found = await search(connection, scope, author, request, meaning=understood)
         if request.query is not None:
@@ -154,44 +169,51 @@ class _Memories:
 
     async def context(
         self,
-        connection: Any,
+        connection: asyncpg.Connection,
         scope: ProjectScope,
         author: Author,
-        *,
-        query: str | None,
-        token_budget: int,
-        types: tuple[MemoryType, ...] | None,
+        request: ContextRequest,
         understood: Meaning,
     ) -> Context:
-        request = ContextRequest(query=query, token_budget=token_budget, types=types)
         told = await context(connection, scope, author, request, meaning=understood)
         self._upkeep.counters.count(scope.project_id, [item.memory_id for item in told.items], "context")
         return told
 
     async def similar(
-        self, connection: Any, scope: ProjectScope, author: Author, content: str, *, written: UUID, understood: Meaning
+        self,
+        connection: asyncpg.Connection,
+        scope: ProjectScope,
+        author: Author,
+        content: str,
+        *,
+        written: UUID,
+        understood: Meaning,
     ) -> tuple[Similar, ...]:
         return await similar(connection, scope, author, content, written=written, meaning=understood)
 
-    async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> History:
+    async def history(
+        self, connection: asyncpg.Connection, scope: ProjectScope, author: Author, memory_id: UUID
+    ) -> History:
         told = await history(connection, scope, author, memory_id)
         self._upkeep.counters.count(scope.project_id, [memory_id], "history")
         return told
 
-    async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> Stats:
+    async def stats(self, connection: asyncpg.Connection, scope: ProjectScope, author: Author) -> Stats:
         return await stats(connection, scope, author)
 
     async def conflicts(
         self,
-        connection: Any,
+        connection: asyncpg.Connection,
         scope: ProjectScope,
         author: Author,
         *,
-        state: State,
+        state: ConflictState,
         limit: int,
         cursor: str | None,
     ) -> Conflicts:
         return await conflicts(connection, scope, author, state=state, limit=limit, cursor=cursor)
 
-    async def read(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Memory:
+    async def read(
+        self, connection: asyncpg.Connection, scope: ProjectScope, author: Author, memory_id: UUID
+    ) -> Memory:
         return (await rows.read(connection, scope, author, memory_id)).memory

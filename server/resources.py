@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import mcp_types
@@ -19,6 +19,9 @@ from server.tools.memory_history import MemoryHistoryResult
 from server.tools.views import View, WholeMemoryView
 from shared.domain import Change, ProjectScope, Status
 from shared.errors import InvalidArgument, MemoryNotFound
+
+if TYPE_CHECKING:
+    from asyncpg import Connection
 
 MIME_TYPE = "application/json"
 BRIEF_MIME_TYPE = "text/markdown"
@@ -142,7 +145,7 @@ async def _history(call: Call, memory_id: UUID) -> str:
     return _json(_plain(MemoryHistoryResult.model_validate(history)))
 
 
-async def _owning(call: Call, connection: Any, memory_id: UUID) -> ProjectScope:
+async def _owning(call: Call, connection: Connection, memory_id: UUID) -> ProjectScope:
     scope = await call.projects.owning(connection, call.caller.tenant, memory_id)
     call.project = scope.slug
     return scope

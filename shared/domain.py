@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 from uuid import UUID
+
+AliasKind = Literal["git_remote", "workspace_path"]
+Aliases = Mapping[AliasKind, str]
 
 
 class MemoryType(StrEnum):
@@ -49,6 +54,14 @@ class ProjectScope:
     project_id: UUID
     slug: str
     display_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """The project that a call of project_use led to, and whether it made it."""
+
+    outcome: Literal["resolved", "created"]
+    project: ProjectScope
 
 
 @dataclass(frozen=True, slots=True)

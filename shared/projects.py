@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID, uuid4
@@ -11,7 +10,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from shared import statements
-from shared.domain import Author, ProjectScope
+from shared.domain import Aliases, Author, ProjectScope, Used
 from shared.errors import InvalidArgument, MemoryNotFound, ProjectAmbiguous, ProjectNotFound, ProjectRequired
 
 DEFAULT_SLUG = "default"
@@ -29,14 +28,6 @@ _OWNING = _SQL["owning"]
 _CREATE = _SQL["create"]
 _ADD_ALIASES = _SQL["add_aliases"]
 
-AliasKind = Literal["git_remote", "workspace_path"]
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    outcome: Literal["resolved", "created"]
-    project: ProjectScope
-
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -52,7 +43,7 @@ async def use(
     author: Author,
     *,
     project: UUID | str | None,
-    aliases: Mapping[AliasKind, str],
+    aliases: Aliases,
     create: bool = False,
     display_name: str | None = None,
 ) -> Used:
@@ -88,7 +79,7 @@ async def resolve(connection: asyncpg.Connection, tenant: str, project: UUID | s
     return found
 
 
-async def resolve_alias(connection: asyncpg.Connection, tenant: str, aliases: Mapping[AliasKind, str]) -> ProjectScope:
+async def resolve_alias(connection: asyncpg.Connection, tenant: str, aliases: Aliases) -> ProjectScope:
     """The one project that these aliases lead to. Raises ProjectAmbiguous, ProjectRequired listing what exists."""
     found = await _candidates(connection, tenant, None, aliases)
     if len(found) > 1:
@@ -130,7 +121,7 @@ async def _candidates(
     connection: asyncpg.Connection,
     tenant: str,
     project: UUID | str | None,
-    aliases: Mapping[AliasKind, str],
+    aliases: Aliases,
 ) -> list[ProjectScope]:
     found: dict[UUID, ProjectScope] = {}
     if project is not None:
@@ -160,9 +151,7 @@ async def _create(
     return standing, "resolved"
 
 
-async def _link(
-    connection: asyncpg.Connection, author: Author, scope: ProjectScope, aliases: Mapping[AliasKind, str]
-) -> None:
+async def _link(connection: asyncpg.Connection, author: Author, scope: ProjectScope, aliases: Aliases) -> None:
     await connection.execute(
         _ADD_ALIASES,
         scope.tenant,
@@ -177,7 +166,7 @@ async def _link(
         raise _ambiguous(found)
 
 
-def _slug(project: UUID | str | None, aliases: Mapping[AliasKind, str]) -> str:
+def _slug(project: UUID | str | None, aliases: Aliases) -> str:
     if isinstance(project, UUID):
         raise InvalidArgument(
             "project",
@@ -211,9 +200,7 @@ def _ambiguous(found: list[ProjectScope]) -> ProjectAmbiguous:
     )
 
 
-async def _required(
-    connection: asyncpg.Connection, tenant: str, seen: Mapping[AliasKind, str] | None = None
-) -> ProjectRequired:
+async def _required(connection: asyncpg.Connection, tenant: str, seen: Aliases | None = None) -> ProjectRequired:
     """`seen` is what this client could have been known by: tied to a project once, it needs no name again."""
     here = ", ".join(f"{kind}={value}" for kind, value in (seen or {}).items())
     tie = f" Call project_use with project and {here} to tie it for good; create=true makes a new one." if here else ""

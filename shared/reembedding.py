@@ -15,7 +15,7 @@ import asyncpg
 
 from shared import outbox, statements
 from shared.embedding import registry
-from shared.embedding.models import PACKAGED_MODEL
+from shared.embedding.models import PACKAGED_DIMENSION, PACKAGED_MODEL
 from shared.embedding.owing import owe
 from shared.embedding.registry import RegisteredModel
 from shared.errors import ConfigurationError
@@ -68,7 +68,7 @@ async def begin(connection: asyncpg.Connection, settings: Settings, name: str) -
     """
     own = name == registry.configured_name(settings)
     floor = (settings.embedding_floor if own else None) or registry.FLOOR_DEFAULT
-    dimension = registry.PACKAGED_DIMENSION if name == PACKAGED_MODEL else registry.DIMENSION_UNKNOWN
+    dimension = PACKAGED_DIMENSION if name == PACKAGED_MODEL else registry.DIMENSION_UNKNOWN
     async with connection.transaction():
         if await connection.fetchrow(_LOCK_CURRENT) is None:
             return Begun("first", await _first(connection, settings, name))

@@ -1,4 +1,4 @@
-"""Every setting of memhub: the one module that reads the environment, checked as a whole at start."""
+"""Every setting of memhub, read from the environment and checked as a whole at start."""
 
 from __future__ import annotations
 

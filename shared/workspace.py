@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Literal
 
 from shared import limits
+from shared.domain import AliasKind
 from shared.errors import InvalidArgument
-
-AliasKind = Literal["git_remote", "workspace_path"]
 
 _PARENTS_MAX = 64
 _CONFIG_BYTES_MAX = 256_000

@@ -14,7 +14,6 @@ from shared.embedding import registry
 from shared.errors import ConfigurationError
 from shared.settings import Settings
 from tests.workers.waiting import until_blocked
-from workers.embedding import embedder, packaged
 
 _ANNOUNCE = """
 import sys
@@ -29,11 +28,6 @@ async def test_the_packaged_model_is_announced_before_any_worker_ran(server_conn
 
     [model] = await registry.models(server_connection)
     assert (model.name, model.dimension, model.state) == ("memhub/minilm-int8", 384, "current")
-
-
-def test_what_is_announced_is_what_the_worker_loads() -> None:
-    assert registry.PACKAGED_DIMENSION == packaged.DIMENSION
-    assert registry.FLOOR_DEFAULT == embedder.FLOOR_DEFAULT
 
 
 def test_announcing_imports_no_model() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ops.connecting.errors import ClientFileRefused, Malformed
+from ops.files import passing, sync
 
 BYTES_MAX = 64 * 2**20
 ATTEMPTS_MAX = 5
@@ -78,23 +79,17 @@ def _exchanged(target: Path, before: str | None, after: str | None) -> Path | No
             target.unlink()
         else:
             nascent.replace(target)
-    _sync(target.parent)
+    sync(target.parent)
     return backup
 
 
 @contextmanager
 def _nascent(target: Path, text: str) -> Iterator[Path]:
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    nascent = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
+    with passing(target) as nascent:
+        nascent.write_bytes(text.encode())
+        sync(nascent)
         _take_after(nascent, target)
         yield nascent
-    finally:
-        nascent.unlink(missing_ok=True)
 
 
 def _take_after(nascent: Path, target: Path) -> None:
@@ -127,14 +122,6 @@ def _read(path: Path, target: Path) -> str | None:
         return content.decode()
     except UnicodeDecodeError:
         raise ClientFileRefused(path, "it is not UTF-8") from None
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from ops.moving.sources import Source
 from ops.moving.writer import Writer
 
 PROBLEMS_KEPT_MAX = 1_000
-HELD_MAX = 1_000_000
 ROUNDS_MAX = 1_000
 
 

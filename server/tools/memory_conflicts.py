@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from server.arguments import Arguments, Checked, choices, integer, string
 from server.call import Call
@@ -10,7 +10,10 @@ from server.tools.parts import Project
 from server.tools.tool import Tool, reads
 from server.tools.views import View
 from shared import limits
-from shared.memories.conflicts import Conflict, State
+from shared.memories.requests import ConflictState
+
+if TYPE_CHECKING:
+    from shared.memories.conflicts import Conflict
 
 CONFLICTS_LISTED = 20
 EXCERPT_CHARACTERS_MAX = 400
@@ -26,8 +29,8 @@ sides whole."""
 
 class MemoryConflictsArguments(Arguments):
     state: Annotated[
-        State, Checked(lambda value: limits.choice("state", value, State), choices("resolved", "open"))
-    ] = State.RESOLVED
+        ConflictState, Checked(lambda value: limits.choice("state", value, ConflictState), choices("resolved", "open"))
+    ] = ConflictState.RESOLVED
     limit: Annotated[int | None, Checked(limits.limit, integer(1, limits.LIMIT_MAX))] = None
     cursor: Annotated[str | None, Checked(limits.cursor, string())] = None
     project: Project = None
@@ -42,7 +45,7 @@ class MemoryConflictsResult(View):
 async def run(call: Call, arguments: MemoryConflictsArguments) -> MemoryConflictsResult:
     async with call.reading() as connection:
         scope = await call.scope(connection, arguments.project)
-        told: Any = await call.backend.memories.conflicts(
+        told = await call.backend.memories.conflicts(
             connection,
             scope,
             call.caller.author,

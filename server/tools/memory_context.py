@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from server.arguments import Arguments, Checked, array, choices, integer, string
@@ -12,6 +12,7 @@ from server.tools.tool import Tool, reads
 from server.tools.views import View
 from shared import limits
 from shared.domain import MemoryType
+from shared.retrieval.requests import ContextRequest
 
 TOKEN_BUDGET_DEFAULT = 2_000
 
@@ -68,21 +69,18 @@ class MemoryContextResult(View):
 
 
 async def run(call: Call, arguments: MemoryContextArguments) -> MemoryContextResult:
+    request = ContextRequest(
+        query=arguments.query,
+        token_budget=arguments.token_budget or TOKEN_BUDGET_DEFAULT,
+        types=arguments.types,
+    )
     memories = call.backend.memories
     async with call.reading() as connection:
         scope = await call.scope(connection, arguments.project)
-        model = await memories.current_model(connection) if arguments.query else None
-    understood: Any = await memories.meaning(arguments.query, model)
+        model = await memories.current_model(connection) if request.query else None
+    understood = await memories.meaning(request.query, model)
     async with call.reading() as connection:
-        told = await memories.context(
-            connection,
-            scope,
-            call.caller.author,
-            query=arguments.query,
-            token_budget=arguments.token_budget or TOKEN_BUDGET_DEFAULT,
-            types=arguments.types,
-            understood=understood,
-        )
+        told = await memories.context(connection, scope, call.caller.author, request, understood)
     return MemoryContextResult.model_validate(told)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
 import anyio
@@ -19,6 +20,9 @@ from shared.domain import AuthorKind, MemoryType, ProjectScope, Scope
 from shared.errors import ConversationRequired, MemhubError
 from shared.limits.values import whole
 from shared.memories.requests import Remember
+
+if TYPE_CHECKING:
+    from shared.retrieval.similar import Similar
 
 SIMILAR_S_MAX = 0.2
 
@@ -126,16 +130,14 @@ async def run(call: Call, arguments: MemoryRememberArguments) -> MemoryRememberR
 async def _similar(call: Call, scope: ProjectScope, content: str, *, written: UUID) -> tuple[SimilarView, ...]:
     """What the writer should have seen before; the write stands, so nothing here may make the answer late or fail."""
     memories = call.backend.memories
-    close: tuple[object, ...] = ()
+    close: Sequence[Similar] = ()
     with anyio.move_on_after(SIMILAR_S_MAX), suppress(MemhubError):
         async with call.reading() as connection:
             model = await memories.current_model(connection)
         understood = await memories.meaning(content, model)
         async with call.reading() as connection:
-            close = tuple(
-                await memories.similar(
-                    connection, scope, call.caller.author, content, written=written, understood=understood
-                )
+            close = await memories.similar(
+                connection, scope, call.caller.author, content, written=written, understood=understood
             )
     return tuple(SimilarView.model_validate(one) for one in close)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -11,6 +11,9 @@ from server.call import Call
 from server.tools.parts import Project
 from server.tools.tool import Tool, reads
 from server.tools.views import View
+
+if TYPE_CHECKING:
+    from shared.memories.stats import Used, Written
 
 EXCERPT_CHARACTERS_MAX = 160
 
@@ -40,7 +43,7 @@ class MemoryStatsResult(View):
 async def run(call: Call, arguments: MemoryStatsArguments) -> MemoryStatsResult:
     async with call.reading() as connection:
         scope = await call.scope(connection, arguments.project)
-        told: Any = await call.backend.memories.stats(connection, scope, call.caller.author)
+        told = await call.backend.memories.stats(connection, scope, call.caller.author)
     return MemoryStatsResult(
         by_status=told.by_status(),
         by_type=told.by_type(),
@@ -59,7 +62,7 @@ async def run(call: Call, arguments: MemoryStatsArguments) -> MemoryStatsResult:
     )
 
 
-def _noted(memory: Any, **more: Any) -> dict[str, Any]:
+def _noted(memory: Used | Written, **more: Any) -> dict[str, Any]:
     return {
         "memory_id": str(memory.memory_id),
         "type": memory.type,

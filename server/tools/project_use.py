@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from server.arguments import Arguments, Checked, boolean, flag, string
-from server.backend import Aliases
 from server.call import Call
 from server.tools.parts import Project
 from server.tools.tool import Tool, writes
 from server.tools.views import View
 from shared import limits
+from shared.domain import Aliases
 
 DESCRIPTION = """\
 Find, or make, the project whose memory this work belongs to. Needed once, after PROJECT_REQUIRED or \

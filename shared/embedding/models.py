@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 PACKAGED_MODEL = "memhub/minilm-int8"
+PACKAGED_DIMENSION = 384
 
 Vector = tuple[float, ...]
 

@@ -8,11 +8,10 @@ from typing import Literal
 import asyncpg
 
 from shared import statements
-from shared.embedding.models import PACKAGED_MODEL
+from shared.embedding.models import PACKAGED_DIMENSION, PACKAGED_MODEL
 from shared.errors import ConfigurationError
 from shared.settings import Settings
 
-PACKAGED_DIMENSION = 384
 FLOOR_DEFAULT = 0.25
 DIMENSION_UNKNOWN = 1
 """What the row of a model has that is to be built and that no worker has loaded yet."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Literal
 from uuid import UUID
 
@@ -13,6 +12,7 @@ import asyncpg
 from shared import statements
 from shared.domain import Author, MemoryType, ProjectScope, Status
 from shared.errors import InvalidArgument
+from shared.memories.requests import ConflictState
 from shared.retrieval import cursors
 
 _RESOLVED = statements.load("conflicts")["resolved"]
@@ -24,11 +24,6 @@ NOTHING_OPEN = (
 NONE_RESOLVED = "Nothing that you may see was superseded in this project."
 NO_MORE = "There are no older ones."
 RESOLVED = "What is listed as replaced no longer holds; memory_history tells the whole of either side."
-
-
-class State(StrEnum):
-    RESOLVED = "resolved"
-    OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +60,13 @@ async def conflicts(
     scope: ProjectScope,
     author: Author,
     *,
-    state: State = State.RESOLVED,
+    state: ConflictState = ConflictState.RESOLVED,
     limit: int,
     cursor: str | None = None,
 ) -> Conflicts:
     """A page of what this caller may see. Raises InvalidArgument for a cursor of another project."""
     before, memory_id = _position(cursor, scope)
-    if state is State.OPEN:
+    if state is ConflictState.OPEN:
         return Conflicts(conflicts=(), guidance=NOTHING_OPEN, next_cursor=None)
     rows = await connection.fetch(_RESOLVED, scope.project_id, author.conversation, limit + 1, before, memory_id)
     page = rows[:limit]

@@ -16,7 +16,6 @@ from shared.text.canonical import content_hash
 _SQL = statements.load("memories")
 _FORGET = _SQL["forget"]
 _RESTORE = _SQL["restore"]
-_MAKE_WAY = _SQL["make_way"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,13 +111,10 @@ async def _restore(
     if mine.status is Status.SUPERSEDED and mine.retired_by != "judge":
         return Forgotten(outcome="not_active", memory=retired)
     twins = await _twins(connection, scope, author, retired)
-    if any(twin.memory_id not in locked for twin in twins):
-        raise races.Raced
-    standing = next((twin for twin in twins if not twin.expired), None)
+    standing = await locks.standing(connection, scope, twins, locked=locked.keys())
     if standing is not None:
         twin = await rows.read(connection, scope, author, standing.memory_id)
         return Forgotten(outcome="duplicate", memory=twin.memory)
-    await connection.execute(_MAKE_WAY, scope.project_id, [twin.memory_id for twin in twins])
     await _bring_back(connection, scope, author, mine, reason)
     restored = await rows.read(connection, scope, author, memory_id)
     return Forgotten(outcome="restored", memory=restored.memory)

@@ -12,7 +12,7 @@ import orjson
 
 from shared import statements
 from shared.domain import Author, AuthorKind, MemoryType, ProjectScope, Scope, Status
-from shared.errors import MemoryNotFound
+from shared.memories.refusals import not_found
 
 ATTESTATIONS_MAX = 200
 EVENTS_MAX = 500
@@ -97,10 +97,7 @@ async def history(connection: asyncpg.Connection, scope: ProjectScope, author: A
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         life = await connection.fetchrow(_LIFECYCLE, scope.project_id, memory_id, author.conversation)
         if life is None:
-            raise MemoryNotFound(
-                f"memory_id: no memory {memory_id} in project {scope.slug}.",
-                next="Take ids from memory_search of this project, or name the memory's project.",
-            )
+            raise not_found(scope, memory_id)
         revisions = await connection.fetch(_REVISIONS, scope.project_id, memory_id)
         attestations = await connection.fetch(_ATTESTATIONS, scope.project_id, memory_id, ATTESTATIONS_MAX)
         events = await connection.fetch(_AUDIT_EVENTS, scope.project_id, memory_id, EVENTS_MAX)
@@ -114,34 +111,16 @@ async def history(connection: asyncpg.Connection, scope: ProjectScope, author: A
         retired_by=life["retired_by"],
         superseded_by=life["superseded_by"],
         supersedes=tuple(row["id"] for row in predecessors),
-        revisions=tuple(_revision(row) for row in revisions),
-        attestations=tuple(_attestation(row) for row in attestations),
+        revisions=tuple(Revision(**_said(row)) for row in revisions),
+        attestations=tuple(Attestation(**_said(row)) for row in attestations),
         events=tuple(_event(row) for row in events),
     )
 
 
-def _revision(row: asyncpg.Record) -> Revision:
-    values = dict(row)
-    return Revision(
-        **values
-        | {
-            "type": MemoryType(row["type"]),
-            "author_kind": AuthorKind(row["author_kind"]),
-            "tags": tuple(row["tags"]),
-        }
-    )
-
-
-def _attestation(row: asyncpg.Record) -> Attestation:
-    values = dict(row)
-    return Attestation(
-        **values
-        | {
-            "type": MemoryType(row["type"]),
-            "author_kind": AuthorKind(row["author_kind"]),
-            "tags": tuple(row["tags"]),
-        }
-    )
+def _said(row: asyncpg.Record) -> dict[str, Any]:
+    """The columns of a revision or an attestation, in the types of the domain."""
+    kinds = {"type": MemoryType(row["type"]), "author_kind": AuthorKind(row["author_kind"])}
+    return dict(row) | kinds | {"tags": tuple(row["tags"])}
 
 
 def _event(row: asyncpg.Record) -> AuditEvent:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -10,10 +10,12 @@ import asyncpg
 
 from shared import statements
 from shared.domain import Author, ProjectScope, Status
+from shared.memories import races
 
 _SQL = statements.load("memories")
 _LOCK = _SQL["lock"]
 _TWINS = _SQL["twins"]
+_MAKE_WAY = _SQL["make_way"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +67,18 @@ async def twins(
     """The live rows, at most two, that say this content already: the project's first, then the conversation's."""
     rows = await connection.fetch(_TWINS, scope.project_id, scope_key, content_hash, besides)
     return [Twin(memory_id=row["memory_id"], expired=row["expired"]) for row in rows]
+
+
+async def standing(
+    connection: asyncpg.Connection, scope: ProjectScope, twins: Sequence[Twin], *, locked: Collection[UUID]
+) -> Twin | None:
+    """The twin that stands, of those looked up after the lock; expired ones leave the search tables.
+
+    Raises Raced for one that is not locked.
+    """
+    if any(twin.memory_id not in locked for twin in twins):
+        raise races.Raced
+    expired = [twin.memory_id for twin in twins if twin.expired]
+    if expired:
+        await connection.execute(_MAKE_WAY, scope.project_id, expired)
+    return next((twin for twin in twins if not twin.expired), None)

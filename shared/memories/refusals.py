@@ -1,13 +1,15 @@
-"""What the database refuses of a write, told as errors of the arguments that it concerns."""
+"""What is refused of a memory, told as errors of the arguments that it concerns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from uuid import UUID
 
 import asyncpg
 
-from shared.errors import InvalidArgument
+from shared.domain import ProjectScope
+from shared.errors import InvalidArgument, MemoryNotFound
 
 _TASK_EXPIRES = ("memory_revisions_task_expires", "live_memories_task_expires")
 
@@ -25,3 +27,11 @@ def task_expiry_told() -> Iterator[None]:
             "a TASK always expires, at most 30 days from now",
             next="Give an instant within 30 days.",
         ) from None
+
+
+def not_found(scope: ProjectScope, memory_id: UUID) -> MemoryNotFound:
+    """For a memory that is not there, and in the same words for one that this caller may not see."""
+    return MemoryNotFound(
+        f"memory_id: no memory {memory_id} in project {scope.slug}.",
+        next="Take ids from memory_search of this project, or name the memory's project.",
+    )

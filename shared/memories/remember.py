@@ -11,27 +11,16 @@ import asyncpg
 
 from shared import outbox, statements
 from shared.domain import Author, Memory, ProjectScope, Scope, Status
-from shared.errors import InvalidArgument, MemoryNotFound
-from shared.memories import idempotency, locks, races, rows
+from shared.memories import idempotency, locks, races, rows, supersession
 from shared.memories.locks import Locked, Twin
 from shared.memories.refusals import task_expiry_told
 from shared.memories.requests import Remember, fingerprint
+from shared.memories.supersession import Obstacle
 from shared.text.document import Document, prepare
 
 _SQL = statements.load("memories")
 _REMEMBER = _SQL["remember"]
-_RETIRE = _SQL["retire"]
 _ATTEST = _SQL["attest"]
-_MAKE_WAY = _SQL["make_way"]
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """A supersede target that is not ACTIVE, with what became of it."""
-
-    memory_id: UUID
-    status: Status
-    superseded_by: UUID | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,10 +124,8 @@ class _Write:
         if stored is not None:
             return await self._replay(stored)
         locked, twin = await self._lock()
-        obstacles = tuple(
-            Obstacle(target.memory_id, target.status, target.superseded_by)
-            for target in (locked[memory_id] for memory_id in self._request.supersedes)
-            if target.status is not Status.ACTIVE
+        obstacles = supersession.obstacles(
+            self._scope, self._request.supersedes, locked, conversation=self._conversation
         )
         if obstacles:
             await idempotency.release(self._connection, self._scope, key)
@@ -148,20 +135,14 @@ class _Write:
         return await self._deduplicate(locked[twin.memory_id])
 
     async def _lock(self) -> tuple[dict[UUID, Locked], Twin | None]:
-        """Locks targets and twins together, clears expired twins away and returns the one that stays."""
+        """Targets and twins, locked together, and the twin that stands."""
         seen = await self._twins()
         targets = self._request.supersedes
         locked = await locks.lock(
             self._connection, self._scope, self._author, {*targets, *(twin.memory_id for twin in seen)}
         )
-        self._refuse_unseen(locked)
         twins = [twin for twin in await self._twins() if twin.memory_id not in targets]
-        if any(twin.memory_id not in locked for twin in twins):
-            raise races.Raced
-        expired = [twin.memory_id for twin in twins if twin.expired]
-        if expired:
-            await self._connection.execute(_MAKE_WAY, self._scope.project_id, expired)
-        return locked, next((twin for twin in twins if not twin.expired), None)
+        return locked, await locks.standing(self._connection, self._scope, twins, locked=locked.keys())
 
     async def _twins(self) -> list[Twin]:
         return await locks.twins(
@@ -171,23 +152,9 @@ class _Write:
             content_hash=self._document.content_hash,
         )
 
-    def _refuse_unseen(self, locked: dict[UUID, Locked]) -> None:
-        for memory_id in self._request.supersedes:
-            if memory_id not in locked:
-                raise MemoryNotFound(
-                    f"supersedes: no memory {memory_id} in project {self._scope.slug}; nothing was written.",
-                    next="Take ids from memory_search or memory_history of this project.",
-                )
-            if self._conversation is not None and locked[memory_id].conversation is None:
-                raise InvalidArgument(
-                    "supersedes",
-                    f"{memory_id} belongs to the whole project, which a conversation's memory cannot replace",
-                    next="Remember it with scope=project, or leave supersedes out.",
-                )
-
     async def _replace(self, memory_id: UUID) -> Remembered:
-        await self._retire(memory_id)
         superseded = self._request.supersedes
+        await supersession.retire(self._connection, self._scope, self._author, superseded, successor=memory_id)
         created = await self.create(memory_id, key=None, superseded=superseded)
         if created is None:
             raise races.Raced
@@ -196,8 +163,8 @@ class _Write:
         return created
 
     async def _deduplicate(self, twin: Locked) -> Remembered:
-        await self._retire(twin.memory_id)
         superseded = self._request.supersedes
+        await supersession.retire(self._connection, self._scope, self._author, superseded, successor=twin.memory_id)
         attested = await self._attest(twin)
         state = await rows.read(self._connection, self._scope, self._author, twin.memory_id)
         differs = self._differences(state.memory, attested["expires_at"])
@@ -218,20 +185,6 @@ class _Write:
             embedding=state.embedding,
             differs=differs,
         )
-
-    async def _retire(self, successor: UUID) -> None:
-        if self._request.supersedes:
-            await self._connection.execute(
-                _RETIRE,
-                self._scope.project_id,
-                self._scope.tenant,
-                list(self._request.supersedes),
-                successor,
-                "client",
-                self._author.client,
-                self._author.request_id,
-                idempotency.encode({"superseded_by": str(successor)}),
-            )
 
     async def _attest(self, twin: Locked) -> asyncpg.Record:
         request, author = self._request, self._author

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from enum import StrEnum
 from uuid import UUID
 
 import orjson
 
 from shared.domain import AuthorKind, MemoryType, Scope
+
+_NOT_SAID = ("client_request_id", "acknowledged")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +46,17 @@ class Revise:
     expires_at: datetime | None = None
     never_expires: bool = False
     reason: str | None = None
-    acknowledged: str | None = None
     client_request_id: str | None = None
+
+
+class ConflictState(StrEnum):
+    RESOLVED = "resolved"
+    OPEN = "open"
 
 
 def fingerprint(request: Remember | Revise, *, conversation: str | None) -> bytes:
     """sha256 over the tool, its arguments and the conversation: what makes two requests the same request."""
-    said: dict[str, Any] = asdict(request)
-    del said["client_request_id"], said["acknowledged"]
+    said = {name: value for name, value in asdict(request).items() if name not in _NOT_SAID}
     return hashlib.sha256(
         orjson.dumps([type(request).__name__, conversation, said], default=str, option=orjson.OPT_SORT_KEYS)
     ).digest()

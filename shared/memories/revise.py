@@ -15,9 +15,7 @@ from shared.memories.refusals import task_expiry_told
 from shared.memories.requests import Revise, fingerprint
 from shared.text.document import prepare
 
-_SQL = statements.load("memories")
-_REVISE = _SQL["revise"]
-_MAKE_WAY = _SQL["make_way"]
+_REVISE = statements.load("memories")["revise"]
 
 Outcome = Literal["revised", "conflict", "not_active", "duplicate", "idempotent_replay"]
 
@@ -128,12 +126,7 @@ class _Write:
         if locked[request.memory_id].revision != request.expected_revision:
             return Revised(outcome="conflict", memory=await self._read(request.memory_id))
         twins = await self._twins(head)
-        if any(twin.memory_id not in locked for twin in twins):
-            raise races.Raced
-        expired = [twin.memory_id for twin in twins if twin.expired]
-        if expired:
-            await self._connection.execute(_MAKE_WAY, self._scope.project_id, expired)
-        standing = next((twin for twin in twins if not twin.expired), None)
+        standing = await locks.standing(self._connection, self._scope, twins, locked=locked.keys())
         if standing is not None:
             return Revised(outcome="duplicate", memory=await self._read(standing.memory_id))
         return None
@@ -158,11 +151,7 @@ class _Write:
         )
 
     def _audit_details(self) -> dict[str, Any]:
-        request = self._request
-        details: dict[str, Any] = {} if request.reason is None else {"reason": request.reason}
-        if request.acknowledged is not None:
-            details["acknowledged_sensitive"] = request.acknowledged
-        return details
+        return {} if self._request.reason is None else {"reason": self._request.reason}
 
     def _revised(self, row: asyncpg.Record) -> Revised:
         memory = Memory(

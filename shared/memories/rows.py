@@ -10,7 +10,7 @@ import asyncpg
 
 from shared import statements
 from shared.domain import Author, AuthorKind, Memory, MemoryType, ProjectScope, Scope, Status
-from shared.errors import MemoryNotFound
+from shared.memories.refusals import not_found
 
 _READ = statements.load("memories")["read"]
 
@@ -39,10 +39,7 @@ async def read(
     """
     row = await connection.fetchrow(_READ, scope.project_id, memory_id, revision, author.conversation)
     if row is None:
-        raise MemoryNotFound(
-            f"memory_id: no memory {memory_id} in project {scope.slug}.",
-            next="Take ids from memory_search of this project, or name the memory's project.",
-        )
+        raise not_found(scope, memory_id)
     return State(memory=memory(row), embedding=row["embedding"])
 
 

@@ -66,15 +66,15 @@ class Stats:
     most_used: tuple[Used, ...]
     last_writes: tuple[Written, ...]
 
-    def by_status(self) -> dict[Status, int]:
+    def by_status(self) -> dict[str, int]:
         return {status: sum(g.memories for g in self.groups if g.status is status) for status in Status}
 
-    def by_type(self, status: Status = Status.ACTIVE) -> dict[MemoryType, int]:
+    def by_type(self, status: Status = Status.ACTIVE) -> dict[str, int]:
         return {
             each: sum(g.memories for g in self.groups if (g.status, g.type) == (status, each)) for each in MemoryType
         }
 
-    def by_scope(self, status: Status = Status.ACTIVE) -> dict[Scope, int]:
+    def by_scope(self, status: Status = Status.ACTIVE) -> dict[str, int]:
         return {each: sum(g.memories for g in self.groups if (g.status, g.scope) == (status, each)) for each in Scope}
 
     @property

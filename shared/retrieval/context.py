@@ -17,7 +17,7 @@ from shared.retrieval import brief, ranking, tokens
 from shared.retrieval.evidence import gather
 from shared.retrieval.meaning import UNKNOWN, Meaning
 from shared.retrieval.ranking import CUTS, Scored
-from shared.retrieval.requests import Mode, Search
+from shared.retrieval.requests import ContextRequest, Mode, Search
 from shared.retrieval.results import shown
 from shared.retrieval.search import understand
 from shared.retrieval.selection import Candidate, Dropped, select
@@ -29,15 +29,6 @@ CANDIDATES_MAX = 100
 CANDIDATES_OF_TYPE = 100
 SHARE_OF_BEST = 0.4
 ESTIMATOR = "upper bound over o200k, cl100k, Claude and BERT tokenizers"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextRequest:
-    """Without a query the candidates are what is most worth knowing of each type."""
-
-    query: str | None = None
-    token_budget: int = 2_000
-    types: tuple[MemoryType, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a search asks and what it answers."""
+"""What a search or a context asks, and what a search answers."""
 
 from __future__ import annotations
 
@@ -31,6 +31,15 @@ class Search:
     mode: Mode = Mode.BALANCED
     as_of: datetime | None = None
     cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """Without a query the candidates are what is most worth knowing of each type."""
+
+    query: str | None = None
+    token_budget: int = 2_000
+    types: tuple[MemoryType, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

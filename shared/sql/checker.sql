@@ -1,7 +1,6 @@
 -- Each statement lists what breaks one rule, as text that names the rows; $1 bounds the list and is its int limit.
 -- They read the tables and trust no constraint, trigger or index to have done its work: a restored dump, a disabled
--- trigger or a broken disk shows here. Set-based: all together took
--- 5 s on 100,000 memories.
+-- trigger or a broken disk shows here. Set-based: all together took 5 s on 100,000 memories.
 
 -- name: one_current_revision
 -- An ACTIVE memory has one open revision, its head; a retired one has none.

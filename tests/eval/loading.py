@@ -12,12 +12,13 @@ from shared import projects
 from shared.database import SERVER_ROLE
 from shared.domain import Author, MemoryType, ProjectScope
 from shared.embedding.models import PACKAGED_MODEL
+from shared.embedding.registry import FLOOR_DEFAULT
 from shared.memories.remember import remember
 from shared.memories.requests import Remember
 from shared.retrieval import frequencies
 from tests.eval.graded import NOW, PROJECTS, GradedMemory, GradedSet
 from tests.eval.vectors import Embeddings
-from workers.embedding.embedder import FLOOR_DEFAULT, Vectors
+from workers.embedding.embedder import Vectors
 
 AUTHOR = Author("eval")
 TASK_LIFE = timedelta(days=30)

@@ -9,7 +9,8 @@ import pytest
 
 from shared.domain import MemoryType, Scope, Status
 from shared.errors import InvalidArgument
-from shared.memories.conflicts import NONE_RESOLVED, NOTHING_OPEN, Conflicts, State, conflicts
+from shared.memories.conflicts import NONE_RESOLVED, NOTHING_OPEN, Conflicts, conflicts
+from shared.memories.requests import ConflictState
 from tests.memories.clients import Client, client_of
 
 
@@ -100,7 +101,7 @@ async def test_what_is_no_cursor_is_refused(cursor: Client, cursor_text: str) ->
 
 
 async def test_nothing_is_open_yet_and_that_is_no_promise(cursor: Client) -> None:
-    found = await listed(cursor, state=State.OPEN)
+    found = await listed(cursor, state=ConflictState.OPEN)
 
     assert (found.conflicts, found.guidance) == ((), NOTHING_OPEN)
 

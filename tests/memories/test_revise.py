@@ -212,10 +212,10 @@ async def test_a_revision_that_wrote_nothing_leaves_its_key_free(cursor: Client)
     assert (await cursor.revise(memory_id, 1, "Port 9090", client_request_id=KEY)).outcome == "revised"
 
 
-async def test_an_override_of_screening_and_the_reason_stand_in_the_audit(cursor: Client) -> None:
+async def test_the_reason_stands_in_the_audit(cursor: Client) -> None:
     memory_id = await cursor.saved("Port 8080")
-    await cursor.revise(memory_id, 1, "Port 9090", reason="moved", acknowledged="keyword")
+    await cursor.revise(memory_id, 1, "Port 9090", reason="moved")
 
     event = (await cursor.history(memory_id)).events[-1]
     assert (event.event, event.revision) == ("revised", 2)
-    assert event.details == {"reason": "moved", "acknowledged_sensitive": "keyword"}
+    assert event.details == {"reason": "moved"}

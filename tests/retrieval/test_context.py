@@ -4,8 +4,9 @@ from typing import Any
 
 from shared.domain import MemoryType, Scope
 from shared.retrieval import tokens
-from shared.retrieval.context import Context, ContextRequest, context
+from shared.retrieval.context import Context, context
 from shared.retrieval.meaning import UNKNOWN, Meaning
+from shared.retrieval.requests import ContextRequest
 from tests.retrieval.searching import MODEL, Searcher, Vector
 
 NORTH, EAST = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)

@@ -6,17 +6,26 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID, uuid5
 
-from server.backend import Aliases, Health, Load, Work
-from shared.domain import Author, AuthorKind, Change, Changes, Memory, ProjectScope, Status
+from server.backend import Health, Load
+from shared.database import Work
+from shared.domain import Aliases, Author, AuthorKind, Change, Changes, Memory, ProjectScope, Status, Used
 from shared.embedding.models import EmbeddingModel
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
-from shared.memories.conflicts import Conflict
+from shared.memories.conflicts import Conflict, Conflicts
+from shared.memories.forget import Forgotten
+from shared.memories.history import History, Revision
+from shared.memories.remember import Remembered
 from shared.memories.requests import Remember, Revise
-from shared.retrieval.requests import Search
+from shared.memories.revise import Revised
+from shared.memories.stats import Group, Stats
+from shared.projects import Listed
+from shared.retrieval.context import Budget, Context, Selection
+from shared.retrieval.meaning import UNKNOWN, Meaning
+from shared.retrieval.requests import ContextRequest, Found, Hit, Search
+from shared.retrieval.selection import Dropped
 
 NAMESPACE = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -84,17 +93,17 @@ class InMemory:
         aliases: Aliases,
         create: bool,
         display_name: str | None,
-    ) -> Any:
+    ) -> Used:
         self.asked.append((tenant, project, dict(aliases), create, display_name))
         slug = str(project)
         if slug not in self.slugs and not create:
             raise ProjectNotFound(f"project: there is no project {slug}.", next="Make it.")
-        outcome = "resolved" if slug in self.slugs else "created"
+        outcome: Literal["resolved", "created"] = "resolved" if slug in self.slugs else "created"
         scope = self.slugs.setdefault(
             slug,
             ProjectScope(tenant=tenant, project_id=project_id(slug), slug=slug, display_name=display_name),
         )
-        return SimpleNamespace(outcome=outcome, project=scope)
+        return Used(outcome, scope)
 
     async def resolve(self, connection: Any, tenant: str, project: UUID | str) -> ProjectScope:
         for scope in self.slugs.values():
@@ -113,15 +122,15 @@ class InMemory:
         made = ProjectScope(tenant=tenant, project_id=project_id(slug), slug=slug, display_name=None)
         return self.slugs.setdefault(slug, made)
 
-    async def listed(self, connection: Any, tenant: str) -> list[Any]:
-        return [SimpleNamespace(project=scope) for scope in self.slugs.values() if scope.tenant == tenant]
+    async def listed(self, connection: Any, tenant: str) -> list[Listed]:
+        return [Listed(scope, aliases=()) for scope in self.slugs.values() if scope.tenant == tenant]
 
     async def owning(self, connection: Any, tenant: str, memory_id: UUID) -> ProjectScope:
         if memory_id not in self.held:
             raise MemoryNotFound(f"memory_id: no memory {memory_id}.", next="Search.")
         return next(iter(self.slugs.values()))
 
-    async def remember(self, connection: Any, scope: ProjectScope, author: Author, request: Remember) -> Any:
+    async def remember(self, connection: Any, scope: ProjectScope, author: Author, request: Remember) -> Remembered:
         self._note(author, request)
         memory = Memory(
             memory_id=uuid5(scope.project_id, request.content),
@@ -142,112 +151,75 @@ class InMemory:
             updated_at=NOW,
         )
         self.held[memory.memory_id] = memory
-        return SimpleNamespace(
-            outcome="created",
-            memory=memory,
-            superseded=request.supersedes,
-            attestations=1,
-            similar=(),
-            embedding="pending",
-            differs=(),
-            obstacles=(),
+        return Remembered(
+            outcome="created", memory=memory, superseded=request.supersedes, attestations=1, embedding="pending"
         )
 
-    async def revise(self, connection: Any, scope: ProjectScope, author: Author, request: Revise) -> Any:
+    async def revise(self, connection: Any, scope: ProjectScope, author: Author, request: Revise) -> Revised:
         self._note(author, request)
         memory = await self.read(connection, scope, author, request.memory_id)
         if memory.revision != request.expected_revision:
-            return SimpleNamespace(outcome="conflict", memory=memory, previous_revision=None)
+            return Revised(outcome="conflict", memory=memory)
         revised = replace(memory, content=request.content, revision=memory.revision + 1)
         self.held[memory.memory_id] = revised
-        return SimpleNamespace(outcome="revised", memory=revised, previous_revision=memory.revision)
+        return Revised(outcome="revised", memory=revised, previous_revision=memory.revision)
 
     async def forget(
         self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
-    ) -> Any:
+    ) -> Forgotten:
         self._note(author, ("forget", memory_id, reason))
         memory = await self.read(connection, scope, author, memory_id)
         self.held[memory_id] = replace(memory, status=Status.DELETED)
-        return SimpleNamespace(outcome="forgotten", memory=self.held[memory_id])
+        return Forgotten(outcome="forgotten", memory=self.held[memory_id])
 
     async def restore(
         self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID, *, reason: str | None
-    ) -> Any:
+    ) -> Forgotten:
         self._note(author, ("restore", memory_id, reason))
         memory = await self.read(connection, scope, author, memory_id)
         self.held[memory_id] = replace(memory, status=Status.ACTIVE, revision=memory.revision + 1)
-        return SimpleNamespace(outcome="restored", memory=self.held[memory_id])
+        return Forgotten(outcome="restored", memory=self.held[memory_id])
 
     async def current_model(self, connection: Any) -> None:
         return None
 
-    async def meaning(self, query: str | None, model: EmbeddingModel | None) -> None:
-        return None
+    async def meaning(self, query: str | None, model: EmbeddingModel | None) -> Meaning:
+        return UNKNOWN
 
-    async def context(self, connection: Any, scope: ProjectScope, author: Author, **asked: Any) -> Any:
-        return SimpleNamespace(
-            brief="",
-            items=(),
-            budget=SimpleNamespace(requested=asked["token_budget"], used=0, estimator="none"),
-            selection=SimpleNamespace(
-                considered=0,
-                selected=0,
-                dropped=SimpleNamespace(too_similar=0, no_budget_left=0, too_large_alone=0),
-            ),
-            degraded=None,
-        )
+    async def context(
+        self, connection: Any, scope: ProjectScope, author: Author, request: ContextRequest, understood: Meaning
+    ) -> Context:
+        nothing = Selection(considered=0, selected=0, dropped=Dropped())
+        return Context(brief="", items=(), budget=Budget(request.token_budget, used=0), selection=nothing)
 
     async def similar(self, connection: Any, scope: ProjectScope, author: Author, content: str, **_: Any) -> tuple[()]:
         return ()
 
-    async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> Any:
-        held = list(self.held.values())
-        return SimpleNamespace(
-            by_status=lambda: {status: sum(memory.status is status for memory in held) for status in Status},
-            by_type=lambda: {},
-            by_scope=lambda: {},
-            expired=0,
-            searchable=len(held),
-            semantic_coverage=0.0,
-            most_used=(),
-            last_writes=(),
-        )
+    async def stats(self, connection: Any, scope: ProjectScope, author: Author) -> Stats:
+        groups = tuple(Group(memory.status, memory.type, memory.scope, 1, 0) for memory in self.held.values())
+        return Stats(groups=groups, searchable=len(self.held), embedded=0, most_used=(), last_writes=())
 
-    async def conflicts(self, connection: Any, scope: ProjectScope, author: Author, **asked: Any) -> Any:
+    async def conflicts(self, connection: Any, scope: ProjectScope, author: Author, **asked: Any) -> Conflicts:
         self._note(author, asked)
-        return SimpleNamespace(conflicts=tuple(self.conflicted), guidance="Replaced.", next_cursor=None)
+        return Conflicts(conflicts=tuple(self.conflicted), guidance="Replaced.", next_cursor=None)
 
     async def search(
-        self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: None
-    ) -> Any:
+        self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: Meaning
+    ) -> Found:
         self._note(author, request)
         found = [memory for memory in self.held.values() if memory.status is Status.ACTIVE]
-        hits = [
-            SimpleNamespace(
-                **{
-                    name: getattr(memory, name)
-                    for name in ("memory_id", "revision", "type", "content", "tags", "author_client")
-                },
-                created_at=memory.created_at,
-                updated_at=memory.updated_at,
-                truncated=False,
-                score=1.0,
-                why={"lexical": 1.0},
-            )
-            for memory in found[: request.limit]
-        ]
-        return SimpleNamespace(
-            results=tuple(hits),
+        hits = tuple(_hit(memory) for memory in found[: request.limit])
+        return Found(
+            results=hits,
             confidence="high" if hits else "low",
             guidance="These answer." if hits else "No memory answers this.",
             semantic_coverage=0.0,
             degraded="lexical only",
-            next_cursor=None,
         )
 
-    async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> Any:
+    async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> History:
         memory = await self.read(connection, scope, author, memory_id)
-        revision = SimpleNamespace(
+        revision = Revision(
             revision=1,
             origin="remember",
             content=memory.content,
@@ -264,7 +236,7 @@ class InMemory:
             valid_to=None,
             purged_at=None,
         )
-        return SimpleNamespace(
+        return History(
             memory_id=memory_id,
             status=memory.status,
             scope=memory.scope,
@@ -286,6 +258,22 @@ class InMemory:
     def _note(self, author: Author, request: object) -> None:
         self.authors.append(author)
         self.asked.append(request)
+
+
+def _hit(memory: Memory) -> Hit:
+    assert memory.content is not None
+    return Hit(
+        memory_id=memory.memory_id,
+        revision=memory.revision,
+        type=memory.type,
+        content=memory.content,
+        tags=memory.tags,
+        author_client=memory.author_client,
+        created_at=memory.created_at,
+        updated_at=memory.updated_at,
+        score=1.0,
+        why={"lexical": 1.0},
+    )
 
 
 def with_project(slug: str = "app", *, tenant: str = "local") -> InMemory:

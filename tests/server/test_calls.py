@@ -9,8 +9,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
 from shared.domain import AuthorKind, MemoryType, Scope, Status
-from shared.memories.conflicts import Conflict, State
-from shared.memories.requests import Remember, Revise
+from shared.memories.conflicts import Conflict
+from shared.memories.requests import ConflictState, Remember, Revise
 from shared.retrieval.requests import Search
 from shared.settings import Settings
 from tests.server.conftest import serving
@@ -412,7 +412,7 @@ async def test_conflicts_are_cut_and_shown_without_what_is_missing(client: Clien
     )
     answer = await answered(client, "memory_conflicts", limit=3, project="app")
 
-    assert backend.asked[-1] == {"state": State.RESOLVED, "limit": 3, "cursor": None}
+    assert backend.asked[-1] == {"state": ConflictState.RESOLVED, "limit": 3, "cursor": None}
     [shown] = answer["conflicts"]
     assert shown["replaced"] == {"memory_id": str(UUID(int=1)), "type": "DECISION", "excerpt": "x" * 400}
     assert (shown["by"]["excerpt"], shown["author_client"], shown["source"]) == (CONTENT, "cursor", "ADR 7")

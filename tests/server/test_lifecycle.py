@@ -14,6 +14,7 @@ import psutil
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
+from server import tools
 from server.messages import LINE_BYTES_MAX
 from tests.server.processes import (
     CHILD,
@@ -57,7 +58,7 @@ def test_the_handshake_and_the_listing_need_no_database(tmp_path: Path, program:
     with running(tmp_path, program, MEMHUB_DATABASE_URL=unreachable) as raw:
         raw.send(INITIALIZE, INITIALIZED, LIST)
         assert raw.result("init")["serverInfo"]["name"] == "memhub"
-        assert len(raw.result("list")["tools"]) == 8
+        assert len(raw.result("list")["tools"]) == len(tools.ALL)
         assert not (tmp_path / "data").exists()
 
 
@@ -127,7 +128,7 @@ async def test_the_sdk_s_client_is_served_in_either_era(tmp_path: Path, mode: st
     parameters = StdioServerParameters(command=sys.executable, args=list(CHILD), env=environment(tmp_path), cwd=ROOT)
     with (tmp_path / "stderr").open("w") as stderr:
         async with Client(stdio_client(parameters, errlog=stderr), mode=mode) as client:
-            assert len((await client.list_tools()).tools) == 8
+            assert len((await client.list_tools()).tools) == len(tools.ALL)
             made = await client.call_tool("memory_remember", {"content": f"from {mode}"})
             assert made.structured_content is not None
             assert made.structured_content["memory"]["author_client"] == "mcp"

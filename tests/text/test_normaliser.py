@@ -10,6 +10,7 @@ from shared.text.document import PROJECT_MARK, prepare, project_lexeme
 from shared.text.normaliser import (
     LEXEMES_MAX,
     QUERY_TERMS_MAX,
+    QueryRows,
     QueryTerm,
     document_terms,
     query_rows,
@@ -18,7 +19,7 @@ from shared.text.normaliser import (
 from shared.text.stopwords import ENGLISH
 from shared.text.tokens import Alternative
 
-TSQUERIES = statements.load("lexical")["tsqueries"]
+ASKED = statements.load("retrieval")["asked"]
 TSVECTOR = "SELECT to_tsvector('pg_catalog.english', $1::text) || array_to_tsvector($2::text[])"
 PROJECT = UUID("0192f0c1-2b3c-7d4e-8f50-123456789abc")
 ANY = "any"
@@ -139,15 +140,20 @@ async def lexical_matches(connection: asyncpg.Connection, document: str, query: 
     held = prepare(PROJECT, document)
     asked = query_rows(query_terms(query))
     tsvector = await connection.fetchval(TSVECTOR, held.plain, held.lexemes)
-    tsqueries = await connection.fetchrow(TSQUERIES, asked.terms, asked.words, asked.lexemes)
-    assert tsqueries is not None
-    any_term, all_terms = await connection.fetchrow(
-        "SELECT $1::tsvector @@ $2::tsquery, $1::tsvector @@ $3::tsquery",
-        tsvector,
-        tsqueries["any_term"],
-        tsqueries["all_terms"],
+    queries = await tsqueries(connection, asked)
+    held_terms = await connection.fetchval(
+        "SELECT array_agg($1::tsvector @@ query::tsquery) FROM unnest($2::text[]) AS query", tsvector, queries
     )
-    return ALL if all_terms else ANY if any_term else None
+    return ALL if held_terms and all(held_terms) else ANY if held_terms and any(held_terms) else None
+
+
+async def tsqueries(connection: asyncpg.Connection, asked: QueryRows) -> list[str] | None:
+    """The terms as search asks them."""
+    lexeme = project_lexeme(PROJECT)
+    row = await connection.fetchrow(ASKED, PROJECT, lexeme, asked.terms, asked.words, asked.lexemes, 1, None)
+    assert row is not None
+    found: list[str] | None = row["queries"]
+    return found
 
 
 @pytest.mark.parametrize(("document", "query", "expected"), CASES)
@@ -197,9 +203,7 @@ async def test_the_longest_content_stays_a_small_tsvector(connection: asyncpg.Co
 async def test_a_query_of_nothing_asks_nothing(connection: asyncpg.Connection) -> None:
     for query in ("", "   ", "what is it?", "&|!():*'\\", "…", "\u200b"):
         assert query_terms(query) == ()
-    row = await connection.fetchrow(TSQUERIES, [], [], [])
-    assert row is not None
-    assert tuple(row) == (None, None, None, None)
+    assert await tsqueries(connection, query_rows(())) is None
 
 
 ANY_TEXT = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=200)

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 Vectors = npt.NDArray[np.float32]
 
-FLOOR_DEFAULT = 0.25
-
 
 class Purpose(StrEnum):
     """Some models embed a question otherwise than the text that answers it."""

