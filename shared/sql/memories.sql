@@ -10,9 +10,10 @@
 -- $9 type text, $10 category text, $11 tags text[], $12 importance int2, $13 expires_at timestamptz, $14 ttl interval,
 -- $15 client text, $16 its conversation text, $17 author kind text, $18 source text, $19 request id text,
 -- $20 idempotency key text, $21 fingerprint bytea, $22 response jsonb, $23 audit details jsonb,
--- $24 the job jsonb in a list
+-- $24 the job jsonb in a list, $25 when this transaction retired what it replaces timestamptz: at every instant one of
+-- the two held
 WITH clock AS MATERIALIZED (
-    SELECT clock_timestamp() AS at
+    SELECT coalesce($25::timestamptz, clock_timestamp()) AS at
     WHERE NOT EXISTS (
             SELECT FROM memhub.live_memories
             WHERE project_id = $1::uuid AND scope_key = '' AND content_hash = $6::bytea)
