@@ -345,8 +345,14 @@ ORDER BY id
 LIMIT $3::int;
 
 -- name: audit_events
--- The newest events of a memory, oldest first. $1 project uuid, $2 memory uuid, $3 limit int
-SELECT event, revision_no AS revision, client, request_id, details::text AS details, created_at
+-- The newest events of a memory, oldest first; of what it replaced, the ids that the caller may see.
+-- $1 project uuid, $2 memory uuid, $3 limit int, $4 the caller's conversation text
+SELECT event, revision_no AS revision, client, request_id, (details - 'supersedes' || coalesce((
+           SELECT jsonb_build_object('supersedes', jsonb_agg(told.id ORDER BY told.place))
+           FROM jsonb_array_elements_text(details -> 'supersedes') WITH ORDINALITY AS told (id, place)
+           JOIN memhub.memories AS replaced ON replaced.project_id = $1 AND replaced.id = told.id::uuid
+           WHERE replaced.conversation IS NULL OR replaced.conversation = $4::text
+           HAVING count(*) > 0), '{}'))::text AS details, created_at
 FROM (
     SELECT id, event, revision_no, client, request_id, details, created_at
     FROM memhub.audit_events
