@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import metadata
 from typing import Annotated
 
 import anyio
@@ -28,6 +29,22 @@ moving_commands.add_to(app)
 upkeep_commands.add_to(app)
 token_app = typer.Typer(help="Tokens of callers over HTTP.", no_args_is_help=True)
 app.add_typer(token_app, name="token")
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"memhub {metadata.version('memhub')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", "-V", callback=_tell_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """One shared, versioned memory for AI coding clients."""
 
 
 def main() -> None:
@@ -119,5 +136,5 @@ def token_revoke(token_id: Annotated[str, typer.Argument(metavar="ID", help="Fro
 
 
 def _fail(refused: MemhubError) -> None:
-    print(f"memhub: {refused.message} {refused.next}", file=sys.stderr)
+    print(f"memhub: {refused.line}", file=sys.stderr)
     sys.exit(1)

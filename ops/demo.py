@@ -19,8 +19,11 @@ from rich.panel import Panel
 
 from ops.programs import program
 from shared.embedded import stop
+from shared.fleet import is_worker_alive
 
 CALL_TIMEOUT_S = 60
+WORKER_END_S = 60
+WORKER_POLL_S = 0.2
 PROJECT = "memhub-demo"
 OLD = "Job queue: we use Redis with RQ, because the team knows it."
 NEW = "Job queue: procrastinate on PostgreSQL instead of Redis, so that a job commits with the row that owes it."
@@ -108,9 +111,17 @@ async def _throwaway(environment: dict[str, str]) -> AsyncIterator[dict[str, str
     with tempfile.TemporaryDirectory(prefix="memhub-demo-") as folder:
         data_dir = Path(folder) / "data"
         try:
-            yield settings | {"MEMHUB_DATA_DIR": str(data_dir)}
+            yield settings | {"MEMHUB_DATA_DIR": str(data_dir), "MEMHUB_WORKER_IDLE_S": "1"}
         finally:
+            await _until_worker_ends(data_dir)
             await anyio.to_thread.run_sync(stop, data_dir)
+
+
+async def _until_worker_ends(data_dir: Path) -> None:
+    """A worker that outlives its folder would make a new database in it."""
+    with anyio.move_on_after(WORKER_END_S):
+        while await anyio.to_thread.run_sync(is_worker_alive, data_dir):  # noqa: ASYNC110 - its lock tells nobody
+            await anyio.sleep(WORKER_POLL_S)
 
 
 def _shown(answer: Any) -> Any:

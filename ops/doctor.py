@@ -16,10 +16,11 @@ from rich.table import Table
 
 from ops.finding import Finding
 from ops.fleet_findings import findings as of_fleet
+from ops.looking import is_made
 from shared import checker, migrations, requirements, statements
-from shared.database import translated
+from shared.database import connected
 from shared.errors import MemhubError
-from shared.opening import attach
+from shared.opening import borrow
 from shared.settings import Settings
 
 DISK_FREE_BYTES_MIN = 500 * 2**20
@@ -45,6 +46,9 @@ async def _findings(settings: Settings) -> AsyncIterator[Finding]:
     yield _mode(settings)
     if settings.database_url is None:
         yield _disk(settings)
+        if not is_made(settings):
+            yield Finding("database", True, "none yet: the first client that uses it makes it")
+            return
     try:
         async with _connected(settings) as connection:
             async for finding in _of_database(connection, settings):
@@ -134,13 +138,11 @@ async def _invariants(connection: asyncpg.Connection) -> Finding:
 @asynccontextmanager
 async def _connected(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
     with ExitStack() as lease:
-        dsn = settings.direct_url or await anyio.to_thread.run_sync(attach, settings, lease)
-        with translated("read"):
-            connection = await asyncpg.connect(dsn, timeout=settings.connect_timeout_s)
-            try:
-                yield connection
-            finally:
-                await connection.close()
+        dsn = settings.direct_url
+        if dsn is None:
+            dsn = await anyio.to_thread.run_sync(borrow, settings, lease)
+        async with connected(dsn, work="read", timeout_s=settings.connect_timeout_s) as connection:
+            yield connection
 
 
 def _print(findings: list[Finding]) -> None:

@@ -26,7 +26,7 @@ async def listing(settings: Settings, states: Sequence[str], queue: str | None, 
         sys.stdout.write(orjson.dumps([asdict(job) for job in found]).decode() + "\n")
         return 0
     if not found:
-        print("No such job.")
+        print("No job is in that state." if states else "No job is failed, waiting or under way.")
         return 0
     table = Table("job", "queue", "task", "state", "runs", "reason", box=None, pad_edge=False)
     for job in found:

@@ -11,7 +11,7 @@ import asyncpg
 from shared.database import SERVER_ROLE, Database, translated
 from shared.embedded import folder
 from shared.errors import ConfigurationError
-from shared.opening import attach, opened, prepare
+from shared.opening import borrow, opened, prepare
 from shared.settings import Settings
 
 
@@ -25,7 +25,7 @@ async def looking(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
         dsn = settings.direct_url
         if dsn is None:
             _require_made(settings)
-            dsn = await anyio.to_thread.run_sync(attach, settings, lease)
+            dsn = await anyio.to_thread.run_sync(borrow, settings, lease)
         await prepare(dsn, own=settings.database_url is None)
         with translated("write"):
             connection = await asyncpg.connect(dsn, timeout=settings.connect_timeout_s)
@@ -45,8 +45,13 @@ async def working(settings: Settings) -> AsyncIterator[Database]:
         yield database
 
 
+def is_made(settings: Settings) -> bool:
+    """Whether the embedded database exists; looking makes none."""
+    return (folder.locate(settings.data_dir).cluster / "PG_VERSION").exists()
+
+
 def _require_made(settings: Settings) -> None:
-    if not (folder.locate(settings.data_dir).cluster / "PG_VERSION").exists():
+    if not is_made(settings):
         raise ConfigurationError(
             f"There is no database in {settings.data_dir} yet.",
             next="Run `memhub up` to make it, or set MEMHUB_DATA_DIR or MEMHUB_DATABASE_URL to the one you mean.",

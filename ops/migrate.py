@@ -5,25 +5,22 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 import anyio.to_thread
-import asyncpg
 from rich.console import Console
 
 from shared import migrations
-from shared.database import translated
-from shared.opening import attach
+from shared.database import connected
+from shared.opening import borrow
 from shared.settings import Settings
 
 
 async def migrate(settings: Settings) -> int:
     """Applies what is pending and says so; 0 also when nothing was."""
     with ExitStack() as lease:
-        dsn = settings.direct_url or await anyio.to_thread.run_sync(attach, settings, lease)
-        with translated("read"):
-            connection = await asyncpg.connect(dsn, timeout=settings.connect_timeout_s)
-            try:
-                applied = await migrations.migrate(connection)
-            finally:
-                await connection.close()
+        dsn = settings.direct_url
+        if dsn is None:
+            dsn = await anyio.to_thread.run_sync(borrow, settings, lease)
+        async with connected(dsn, work="read", timeout_s=settings.connect_timeout_s) as connection:
+            applied = await migrations.migrate(connection)
     console = Console()
     for migration in applied:
         console.print(f"applied {migration.version:04d}_{migration.name}", highlight=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import os
 import signal
@@ -22,7 +21,6 @@ from shared.settings import Settings
 
 # Longer than each process takes to finish what it has in hand.
 KILL_S = 25
-ASK_S = 2.0
 HOST = "127.0.0.1"
 WEB = "web"
 _ASKED_TO_END = (128 + signal.SIGINT, 128 + signal.SIGTERM)
@@ -104,8 +102,7 @@ class _Board(Printer):  # type: ignore[misc]
     def _tell(self, port: int) -> None:
         server = f"http://{HOST}:{port}"
         lines = ["memhub is up; Ctrl-C ends it.", f"  database   {self._database}", f"  MCP        {server}/mcp"]
-        if _has_dashboard(port):
-            lines.append(f"  dashboard  {server}/ops")
+        lines.append(f"  dashboard  {server}/ops")
         lines.append(f"  connect    memhub connect claude-code --http {server}/mcp")
         self.output.write("\n" + "\n".join(lines) + "\n\n")
 
@@ -117,14 +114,3 @@ def _listening(line: bytes | str) -> int | None:
         if isinstance(logged, dict) and logged.get("event") == "http_listening":
             return int(logged["port"])
     return None
-
-
-def _has_dashboard(port: int) -> bool:
-    connection = http.client.HTTPConnection(HOST, port, timeout=ASK_S)
-    try:
-        connection.request("GET", "/ops")
-        return connection.getresponse().status != http.HTTPStatus.NOT_FOUND
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()

@@ -37,6 +37,7 @@ class Gateway:
         if self._backend is not None:
             return self._backend
         attempt = self.begin()
+        assert attempt is not None
         await asyncio.wait({attempt}, timeout=self._open_wait_s)
         if self._backend is not None:
             return self._backend
@@ -46,9 +47,9 @@ class Gateway:
             "The database is still starting; nothing was run.", next="Call again in a few seconds."
         )
 
-    def begin(self) -> asyncio.Task[None]:
-        """The attempt under way, or a new one."""
-        if self._attempt is None:
+    def begin(self) -> asyncio.Task[None] | None:
+        """The attempt under way, or a new one; None where the backend is open: a second one would never be closed."""
+        if self._backend is None and self._attempt is None:
             self._attempt = asyncio.create_task(self._open())
         return self._attempt
 

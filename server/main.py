@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
             stdio.run(loaded, wire=claimed, opener=opening.of(loaded))
     except MemhubError as refused:
-        sys.stderr.write(f"memhub-server: {refused.message} {refused.next}\n")
+        sys.stderr.write(f"memhub-server: {refused.line}\n")
         sys.exit(1)
 
 

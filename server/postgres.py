@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from uuid import UUID
 
 import asyncpg
@@ -17,6 +18,7 @@ from shared.embedding import registry
 from shared.embedding.address import embedder_address
 from shared.embedding.client import QueryEmbedder
 from shared.embedding.models import EmbeddingModel
+from shared.errors import BackendUnavailable
 from shared.memories import rows
 from shared.memories.conflicts import Conflicts, conflicts
 from shared.memories.forget import Forgotten, forget, restore
@@ -53,7 +55,7 @@ async def open_backend(settings: Settings) -> Backend:
         upkeep = Upkeep(database, settings)
         stack.push_async_callback(upkeep.aclose)
         upkeep.start()
-        return Postgres(database, _Memories(upkeep, embedder), stack.pop_all())
+        return Postgres(database, _Memories(upkeep, embedder), stack.pop_all(), revive=upkeep.revive)
 
 
 def _revealed(secret: SecretStr | None) -> str | None:
@@ -63,15 +65,24 @@ def _revealed(secret: SecretStr | None) -> str | None:
 class Postgres:
     """An opened database and its services."""
 
-    def __init__(self, database: Database, memories: _Memories, held: AsyncExitStack) -> None:
+    def __init__(
+        self, database: Database, memories: _Memories, held: AsyncExitStack, *, revive: Callable[[], None]
+    ) -> None:
         self._database = database
+        self._revive = revive
         self._held = held
         self.projects = projects
         self.memories = memories
         self.feed = feed
 
-    def connection(self, work: Work) -> AbstractAsyncContextManager[asyncpg.Connection]:
-        return self._database.connection(work)
+    @asynccontextmanager
+    async def connection(self, work: Work) -> AsyncIterator[asyncpg.Connection]:
+        try:
+            async with self._database.connection(work) as connection:
+                yield connection
+        except BackendUnavailable:
+            self._revive()
+            raise
 
     async def health(self) -> Health:
         async with self._database.connection("read") as connection:

@@ -27,6 +27,7 @@ class Upkeep:
         self._settings = settings
         self._tasks: set[asyncio.Task[None]] = set()
         self._ensuring: asyncio.Task[None] | None = None
+        self._reviving: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Begins to flush, and looks for a worker."""
@@ -37,6 +38,11 @@ class Upkeep:
         """Starts the embedded fleet where none is alive; called again whenever an embedding was missed."""
         if self._ensuring is None or self._ensuring.done():
             self._ensuring = self._spawn(self._ensure_worker())
+
+    def revive(self) -> None:
+        """Starts the embedded database again where it was killed together with the worker that looks after it."""
+        if self._settings.database_url is None and (self._reviving is None or self._reviving.done()):
+            self._reviving = self._spawn(self._revive())
 
     async def aclose(self) -> None:
         """Writes what was counted and ends."""
@@ -57,6 +63,16 @@ class Upkeep:
                 logs.event("worker_started")
         except MemhubError as refused:
             logs.event("worker_not_started", level="WARNING", code=refused.code)
+
+    async def _revive(self) -> None:
+        from shared.embedded import ensure_running  # noqa: PLC0415 - only who embeds pays for its import
+
+        try:
+            await anyio.to_thread.run_sync(ensure_running, self._settings.data_dir)
+            logs.event("database_revived")
+        except MemhubError as refused:
+            logs.event("database_not_revived", level="WARNING", code=refused.code)
+        self.ensure_worker()
 
     async def _flush_now_and_then(self) -> None:
         while True:

@@ -126,6 +126,24 @@ class Database:
             raise _unavailable(_cause(refused)) from None
 
 
+@asynccontextmanager
+async def connected(dsn: str, *, work: Work, timeout_s: float) -> AsyncIterator[asyncpg.Connection]:
+    """One connection of the URL's own role, closed at the end; errors as from `Database.connection`."""
+    try:
+        connection = await asyncpg.connect(dsn, timeout=timeout_s)
+    except _FULL:
+        raise BackendBusy(
+            "The database has no room for another connection; nothing was sent.", next="Call again in a moment."
+        ) from None
+    except _REFUSED as refused:
+        raise _unavailable(_cause(refused)) from None
+    try:
+        with translated(work):
+            yield connection
+    finally:
+        await connection.close()
+
+
 @contextmanager
 def translated(work: Work) -> Iterator[None]:
     """Turns what asyncpg raises into a MemhubError, once, by its class; a bug of ours passes unchanged."""
@@ -149,6 +167,11 @@ def translated(work: Work) -> Iterator[None]:
         raise BackendBusy(
             f"The database is out of resources ({type(full).__name__}); nothing was written.",
             next="Free disk or memory on its machine, then call again.",
+        ) from None
+    except asyncpg.ReadOnlySQLTransactionError:
+        raise BackendUnavailable(
+            "The database takes no writes: it is read-only or a standby. Nothing was written.",
+            next="Point MEMHUB_DATABASE_URL at the primary, or end its read-only mode.",
         ) from None
     except _UNMIGRATED:
         raise SchemaMismatch(
@@ -208,4 +231,4 @@ def _unavailable(cause: str) -> BackendUnavailable:
 
 
 def _cause(failure: BaseException) -> str:
-    return type(failure).__name__ if isinstance(failure, OSError) else str(failure).split("\n")[0]
+    return (str(failure) or type(failure).__name__).split("\n")[0]

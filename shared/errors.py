@@ -16,6 +16,12 @@ class MemhubError(Exception):
         self.message = message
         self.next = next
 
+    @property
+    def line(self) -> str:
+        """What happened and what to do, as one line for a person."""
+        stop = "" if self.message.endswith((".", "!", "?", ":")) else "."
+        return f"{self.message}{stop} {self.next}"
+
 
 class InvalidArgument(MemhubError):
     """An argument breaks its bound; the message names the argument and the bound."""

@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 
 import anyio.to_thread
-import asyncpg
 
 from shared import migrations, statements
-from shared.database import Database, translated
+from shared.database import Database, connected
 from shared.errors import ConfigurationError
 from shared.settings import Settings
+
+CONNECT_S = 10
 
 _LOGIN_ROLE = statements.load("opening")["login_role"]
 
@@ -49,16 +50,12 @@ async def _refuse_owner(database: Database) -> None:
 
 
 async def prepare(dsn: str, *, own: bool) -> None:
-    """Migrates a database that is our own, verifies any other."""
-    with translated("read"):
-        connection = await asyncpg.connect(dsn, timeout=10)
-        try:
-            if own:
-                await migrations.migrate(connection)
-            else:
-                await migrations.verify(connection)
-        finally:
-            await connection.close()
+    """Migrates a database that is our own, verifies any other. Raises BackendUnavailable where there is none."""
+    async with connected(dsn, work="read", timeout_s=CONNECT_S) as connection:
+        if own:
+            await migrations.migrate(connection)
+        else:
+            await migrations.verify(connection)
 
 
 def attach(settings: Settings, lease: ExitStack) -> str:
@@ -66,3 +63,12 @@ def attach(settings: Settings, lease: ExitStack) -> str:
     from shared.embedded import attach  # noqa: PLC0415 - only who embeds pays for its import
 
     return lease.enter_context(attach(settings.data_dir)).dsn
+
+
+def borrow(settings: Settings, lease: ExitStack) -> str:
+    """`attach` for a command that ends soon: what it had to start is stopped again, unless somebody uses it."""
+    from shared.embedded import is_running, stop_if_idle  # noqa: PLC0415 - only who embeds pays for its import
+
+    if not is_running(settings.data_dir):
+        lease.callback(stop_if_idle, settings.data_dir)  # before the lease, so after its end
+    return attach(settings, lease)

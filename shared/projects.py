@@ -85,7 +85,7 @@ async def resolve_alias(connection: asyncpg.Connection, tenant: str, aliases: Al
     if len(found) > 1:
         raise _ambiguous(found)
     if not found:
-        raise await _required(connection, tenant)
+        raise await _required(connection, tenant, aliases)
     return found[0]
 
 
@@ -200,10 +200,13 @@ def _ambiguous(found: list[ProjectScope]) -> ProjectAmbiguous:
     )
 
 
-async def _required(connection: asyncpg.Connection, tenant: str) -> ProjectRequired:
+async def _required(connection: asyncpg.Connection, tenant: str, seen: Aliases | None = None) -> ProjectRequired:
+    """`seen` is what this client could have been known by: tied to a project once, it needs no name again."""
+    here = ", ".join(f"{kind}={value}" for kind, value in (seen or {}).items())
+    tie = f" Call project_use with project and {here} to tie it for good; create=true makes a new one." if here else ""
     return ProjectRequired(
         f"project: none was named and none is known here. {await _existing(connection, tenant)}",
-        next="Give project, or call project_use with create=true to make one.",
+        next=f"Give project in each call.{tie}" if tie else "Give project, or call project_use with create=true.",
     )
 
 

@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         logs.configure(settings.log_level)
         asyncio.run(_run(arguments, settings))
     except MemhubError as refused:
-        sys.stderr.write(f"memhub-worker: {refused.message} {refused.next}\n")
+        sys.stderr.write(f"memhub-worker: {refused.line}\n")
         sys.exit(1)
 
 

@@ -39,6 +39,8 @@ class ProjectUseResult(View):
 
 async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
     aliases = _aliases(arguments)
+    if arguments.create and arguments.project is None and not aliases:
+        aliases = call.caller.aliases
     links = arguments.create or (arguments.project is not None and bool(aliases))
     async with call.writing() if links else call.reading() as connection:
         used = await call.projects.use(

@@ -77,8 +77,9 @@ async def announce(connection: asyncpg.Connection, settings: Settings) -> None:
     """
     name = configured_name(settings)
     dimension = PACKAGED_DIMENSION if name == PACKAGED_MODEL else settings.embedding_dim
-    if name is not None and dimension is not None:
-        await connection.execute(_REGISTER, name, dimension, settings.embedding_floor or FLOOR_DEFAULT)
+    if name is None or dimension is None or name in {model.name for model in await models(connection)}:
+        return  # nothing to write: a standby can be read from
+    await connection.execute(_REGISTER, name, dimension, settings.embedding_floor or FLOOR_DEFAULT)
 
 
 async def register(

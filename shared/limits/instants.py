@@ -95,4 +95,11 @@ def _future(at: datetime | None, *, now: datetime) -> datetime | None:
             f"must be in the future; it is {now.astimezone(UTC).isoformat(timespec='seconds')} now",
             next="Send a later instant, or leave expires_at out.",
         )
+    # The last instants of datetime are infinity to the driver, and leave no room for another zone's offset.
+    if at is not None and at > now + timedelta(days=TTL_DAYS_MAX):
+        raise InvalidArgument(
+            "expires_at",
+            f"must be at most {TTL_DAYS_MAX:,} days from now",
+            next="Send an earlier instant, or leave expires_at out for a memory that never expires.",
+        )
     return at

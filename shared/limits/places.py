@@ -13,7 +13,7 @@ from shared.limits.texts import text
 from shared.limits.values import UUID_PATTERN
 
 GIT_REMOTE_BYTES_MAX = 1_000
-WORKSPACE_PATH_BYTES_MAX = 4_096
+WORKSPACE_PATH_BYTES_MAX = 1_024
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}[a-z0-9]", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -36,10 +36,10 @@ def decode(cursor: str | None, scope: ProjectScope, request: Search) -> Position
         return None
     try:
         created_at, memory_id, filters = unpacked(cursor)
-        position = Position(created_at=datetime.fromisoformat(created_at), memory_id=UUID(memory_id))
-    except (ValueError, TypeError, AttributeError):
+        position = Position(created_at=datetime.fromisoformat(created_at).astimezone(UTC), memory_id=UUID(memory_id))
+    except (ValueError, TypeError, AttributeError, OverflowError):
         raise _refused("is not a cursor of memory_search") from None
-    if filters != _filters(scope, request) or position.created_at.tzinfo is None:
+    if filters != _filters(scope, request):
         raise _refused("belongs to a search with another project or other filters")
     return position
 

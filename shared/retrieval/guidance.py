@@ -20,13 +20,16 @@ def confidence(best: float | None) -> Confidence:
     return "high" if best >= HIGH_FROM else "medium"
 
 
-def of_search(best: float | None, *, stored: Stored, gated: int) -> str:
+def of_search(best: float | None, *, stored: Stored, gated: int, past: bool) -> str:
+    """`past`: what was asked is what held at an instant, not what holds."""
+    if past:
+        return _of_past(best)
     if stored.memories == 0:
         return "Nothing is stored in this project yet: this says nothing about what holds. Ask, do not assume."
     if best is None:
-        near = f" ({gated} came near and were left out)" if gated else ""
+        near = f" ({gated} came near, but not near enough)" if gated else ""
         return (
-            f"No confident match among {stored} memories{near}. That is no evidence for the opposite: "
+            f"No confident match among {_memories(stored.memories)}{near}. That is no evidence for the opposite: "
             "try other words, or ask; do not assume."
         )
     match confidence(best):
@@ -38,8 +41,19 @@ def of_search(best: float | None, *, stored: Stored, gated: int) -> str:
             return "Only a weak match. Treat these as hints; what you ask may not be stored."
 
 
+def _of_past(best: float | None) -> str:
+    if best is None:
+        return "Nothing that held at that instant matches. That is no evidence for the opposite."
+    sure = "matches closely" if confidence(best) == "high" else "may match"
+    return f"The first result {sure}. It held at that instant and may be superseded since: ask memory_history."
+
+
 def of_browsing(*, shown: int, more: bool, stored: Stored) -> str:
     if stored.memories == 0:
         return "Nothing is stored in this project yet."
     rest = " Pass next_cursor for the next page." if more else ""
-    return f"{shown} of {stored} memories, newest first.{rest}"
+    return f"{shown} of {_memories(stored.memories)}, newest first.{rest}"
+
+
+def _memories(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count} memories"

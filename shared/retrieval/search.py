@@ -44,7 +44,7 @@ async def search(
     return Found(
         results=hits,
         confidence=guidance.confidence(best),
-        guidance=guidance.of_search(best, stored=told, gated=ranked.gated),
+        guidance=guidance.of_search(best, stored=told, gated=ranked.gated, past=request.as_of is not None),
         semantic_coverage=told.semantic_coverage,
         degraded=meaning.degraded,
     )

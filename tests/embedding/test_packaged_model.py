@@ -1,3 +1,4 @@
+import os
 import shutil
 import subprocess
 import sys
@@ -106,9 +107,14 @@ print(providers.load(Settings()).embed(["offline"], purpose=Purpose.QUERY).shape
 """
 
 
-def test_loading_it_touches_no_network_and_writes_no_file() -> None:
-    done = subprocess.run([sys.executable, "-c", OFFLINE], capture_output=True, text=True, check=False, timeout=60)
+def test_loading_it_touches_no_network_and_writes_no_file(tmp_path: Path) -> None:
+    """A home that stays empty fails without ORT_DISABLE_TELEMETRY in workers/embedding/__init__.py."""
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
     assert done.stdout.strip() == "(1, 384)", done.stderr
+    assert list(tmp_path.rglob("*")) == []
 
 
 def test_an_unknown_model_is_refused_with_the_known_names() -> None:

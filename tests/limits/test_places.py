@@ -143,9 +143,9 @@ def test_a_workspace_of_another_form_is_refused(path: object) -> None:
 
 
 def test_a_workspace_is_bounded() -> None:
-    assert limits.workspace_path("/" + "a" * 4_095)
-    with pytest.raises(InvalidArgument, match=r"^workspace_path: holds 4097 bytes"):
-        limits.workspace_path("/" + "a" * 4_096)
+    assert limits.workspace_path("/" + "a" * 1_023)
+    with pytest.raises(InvalidArgument, match=r"^workspace_path: holds 1025 bytes"):
+        limits.workspace_path("/" + "a" * 1_024)
     assert limits.workspace_path(None) is None
 
 

@@ -67,12 +67,14 @@ async def test_pages_follow_each_other_newest_first_with_nothing_twice_and_nothi
 
 
 async def test_another_conversation_is_not_told_of(cursor: Client) -> None:
-    # Fails without either condition on conversations in conflicts.sql.
+    # Fails without the condition on the conversation of `memory` in conflicts.sql.
     talk, elsewhere = cursor.speaking(conversation="talk"), cursor.speaking(conversation="elsewhere")
     private = await talk.saved("Only here.", scope=Scope.CONVERSATION)
     await talk.saved("Only here, too.", scope=Scope.CONVERSATION, supersedes=(private,))
+    another = await talk.saved("Soon everybody's.", scope=Scope.CONVERSATION)
+    await talk.saved("Everybody's.", supersedes=(another,))
 
-    assert [found.memory_id for found in (await listed(talk)).conflicts] == [private]
+    assert [found.memory_id for found in (await listed(talk)).conflicts] == [another, private]
     for other in (cursor, elsewhere):
         assert (await listed(other)).guidance == NONE_RESOLVED
 

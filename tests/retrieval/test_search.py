@@ -177,7 +177,7 @@ async def test_silence_is_told_with_how_much_came_near(searcher: Searcher) -> No
 
     assert found.results == ()
     assert found.confidence == "low"
-    assert found.guidance.startswith("No confident match among 1 memories (1 came near and were left out).")
+    assert found.guidance.startswith("No confident match among 1 memory (1 came near, but not near enough).")
 
 
 async def test_an_empty_project_says_that_nothing_is_stored(searcher: Searcher) -> None:
@@ -218,3 +218,11 @@ async def test_browsing_shows_the_newest_page_by_page(searcher: Searcher) -> Non
     assert all(hit.score is None and hit.why is None for hit in first.results)
     with pytest.raises(InvalidArgument):
         await searcher.search(None, limit=3, cursor=first.next_cursor, tags=("other",))
+
+
+async def test_what_held_once_is_not_called_the_current_state(searcher: Searcher) -> None:
+    await searcher.saved("We keep sessions in signed cookies.", NORTH)
+    found = await searcher.search("sessions signed cookies", NORTH, as_of=datetime.now(UTC))
+    assert found.results
+    assert "held at that instant" in found.guidance
+    assert "current" not in found.guidance

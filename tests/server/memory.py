@@ -14,7 +14,7 @@ from shared.database import Work
 from shared.domain import Aliases, Author, AuthorKind, Change, Changes, Memory, ProjectScope, Status, Used
 from shared.embedding.models import EmbeddingModel
 from shared.errors import MemoryNotFound, ProjectNotFound, ProjectRequired
-from shared.memories.conflicts import Conflicts
+from shared.memories.conflicts import Conflict, Conflicts
 from shared.memories.forget import Forgotten
 from shared.memories.history import History, Revision
 from shared.memories.remember import Remembered
@@ -44,6 +44,7 @@ class InMemory:
     asked: list[Any] = field(default_factory=list)
     authors: list[Author] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    conflicted: list[Conflict] = field(default_factory=list)
     opened: int = 0
     timed: int = 0
 
@@ -200,7 +201,7 @@ class InMemory:
 
     async def conflicts(self, connection: Any, scope: ProjectScope, author: Author, **asked: Any) -> Conflicts:
         self._note(author, asked)
-        return Conflicts(conflicts=(), guidance="None.", next_cursor=None)
+        return Conflicts(conflicts=tuple(self.conflicted), guidance="Replaced.", next_cursor=None)
 
     async def search(
         self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: Meaning

@@ -8,8 +8,9 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
-from shared.domain import AuthorKind, MemoryType, Scope
-from shared.memories.requests import Remember, Revise
+from shared.domain import AuthorKind, MemoryType, Scope, Status
+from shared.memories.conflicts import Conflict
+from shared.memories.requests import ConflictState, Remember, Revise
 from shared.retrieval.requests import Search
 from shared.settings import Settings
 from tests.server.conftest import serving
@@ -389,3 +390,36 @@ async def test_a_bad_argument_is_refused_by_name_before_anything_runs(
 )
 async def test_an_argument_exactly_at_its_bound_is_taken(one_client: Client, arguments: dict[str, Any]) -> None:
     assert (await answered(one_client, "memory_remember", **arguments))["outcome"] == "created"
+
+
+async def test_conflicts_are_cut_and_shown_without_what_is_missing(client: Client, backend: InMemory) -> None:
+    backend.conflicted.append(
+        Conflict(
+            memory_id=UUID(int=1),
+            type=MemoryType.DECISION,
+            content="x" * 1000,
+            retired_at=datetime(2026, 7, 1, tzinfo=UTC),
+            retired_by="client",
+            client="cursor",
+            reason=None,
+            superseded_by=UUID(int=2),
+            successor_status=Status.ACTIVE,
+            successor_revision=1,
+            successor_type=MemoryType.DECISION,
+            successor_content=CONTENT,
+            successor_source="ADR 7",
+        )
+    )
+    answer = await answered(client, "memory_conflicts", limit=3, project="app")
+
+    assert backend.asked[-1] == {"state": ConflictState.RESOLVED, "limit": 3, "cursor": None}
+    [shown] = answer["conflicts"]
+    assert shown["replaced"] == {"memory_id": str(UUID(int=1)), "type": "DECISION", "excerpt": "x" * 400}
+    assert (shown["by"]["excerpt"], shown["author_client"], shown["source"]) == (CONTENT, "cursor", "ADR 7")
+    assert "reason" not in shown
+
+
+async def test_a_state_that_is_none_is_refused_by_name(client: Client) -> None:
+    error = await refused(client, "memory_conflicts", state="settled", project="app")
+
+    assert error["message"] == "state: must be one of resolved, open"
