@@ -66,6 +66,8 @@ class Settings(BaseSettings):
     rate_limit_per_s: float = Field(default=200, gt=0, le=1_000_000)
     http_body_bytes_max: int = Field(default=1_048_576, ge=65_536, le=67_108_864)
     http_sessions_max: int = Field(default=10_000, ge=1, le=1_000_000)
+    http_sessions_per_caller_max: int | None = Field(default=None, ge=1, le=1_000_000)
+    http_request_head_timeout_s: float = Field(default=10, gt=0, le=600)
     http_recheck_s: float = Field(default=10, gt=0, le=3_600)
     http_session_idle_s: float = Field(default=1_800, gt=0, le=86_400)
 
@@ -106,6 +108,10 @@ class Settings(BaseSettings):
     def direct_url(self) -> str | None:
         """The way to PostgreSQL itself; None for an embedded one."""
         return self.database_direct_url or self.database_url
+
+    @property
+    def sessions_per_caller_max(self) -> int:
+        return self.http_sessions_per_caller_max or max(1, self.http_sessions_max // 10)
 
     @field_validator("database_url", "database_direct_url")
     @classmethod

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
@@ -25,6 +25,7 @@ from server.http.metrics import Metrics
 from server.http.mounts import MountMiddleware
 from server.http.origin import Hosts, OriginMiddleware
 from server.http.rates import Rates
+from server.http.sessions import Sessions
 from server.http.tenant import TenantMiddleware
 from server.http.usage import Usage
 from server.timing import Timed
@@ -66,11 +67,12 @@ def _issuer(settings: Settings) -> Issuer | None:
 def build(settings: Settings, *, bound: str, gateway: Gateway, application: Application, doors: Doors) -> ASGIApp:
     """The application of one process bound to the host `bound`; entering its lifespan begins to open the database."""
     # Plain JSON answers: nothing of ours streams but subscriptions, and they stream in either mode.
-    sessions = StreamableHTTPSessionManager(
+    sessions = Sessions(
         application.server(),
         json_response=True,
         max_request_body_size=settings.http_body_bytes_max,
         max_sessions=settings.http_sessions_max,
+        caller_max=settings.sessions_per_caller_max,
         session_idle_timeout=settings.http_session_idle_s,
     )
     metrics = Metrics(gateway, watches=lambda: application.subscriptions.hub.watches)
@@ -94,7 +96,7 @@ def build(settings: Settings, *, bound: str, gateway: Gateway, application: Appl
     return metrics.counting(MountMiddleware(app, mounts=found, mounted=mounted, hosts=hosts))
 
 
-def _routes(settings: Settings, gateway: Gateway, sessions: StreamableHTTPSessionManager) -> list[Route]:
+def _routes(settings: Settings, gateway: Gateway, sessions: Sessions) -> list[Route]:
     describe = metadata.endpoint(settings)
     described = (metadata.PATH, metadata.PATH + MCP_PATH) if settings.oauth_issuer else ()
     return [
@@ -108,7 +110,7 @@ def _routes(settings: Settings, gateway: Gateway, sessions: StreamableHTTPSessio
 
 def _lifespan(
     gateway: Gateway,
-    sessions: StreamableHTTPSessionManager,
+    sessions: Sessions,
     application: Application,
     usage: Usage,
     timed: Timed,

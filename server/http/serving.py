@@ -13,6 +13,8 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import Any, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -23,6 +25,7 @@ from server.backend import Backend
 from server.gateway import Gateway
 from server.http import app
 from server.http.caller import identify
+from server.http.connections import ACCEPTS_MAX, Connection, Connections, bound, tell_failed_accepts
 from server.http.credentials import Credentials
 from server.http.origin import is_loopback
 from shared import logs
@@ -44,9 +47,13 @@ def run(settings: Settings, *, host: str, port: int, opener: Callable[[], Awaita
     application = Application(gateway=gateway, identify=identify)
     doors = app.doors(settings, gateway)
     asgi = app.build(settings, bound=host, gateway=gateway, application=application, doors=doors)
+    connections = Connections(
+        maximum=bound(pool=settings.pool_connections_max), head_s=settings.http_request_head_timeout_s
+    )
     listener = _bind(host, port)
+    server = _Server(asgi, listener, application, credentials=doors.credentials, host=host, connections=connections)
     try:
-        asyncio.run(_Server(asgi, listener, application, credentials=doors.credentials, host=host).serve([listener]))
+        asyncio.run(server.serve([listener]))
     except BaseException as bug:
         logs.failure("crashed", bug)
         os._exit(1)
@@ -64,13 +71,15 @@ class _Server(uvicorn.Server):
         *,
         credentials: Credentials,
         host: str,
+        connections: Connections,
     ) -> None:
         super().__init__(
             uvicorn.Config(
                 asgi,
-                http="h11",
+                http=cast(Any, partial(Connection, connections)),
                 ws="none",
                 lifespan="on",
+                backlog=ACCEPTS_MAX,
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -85,7 +94,10 @@ class _Server(uvicorn.Server):
         self._host = host
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        tell_failed_accepts(asyncio.get_running_loop())
         await super().startup(sockets)
+        # asyncio has one number for how many it accepts at once and how many the system keeps for it meanwhile.
+        self._listener.listen(_BACKLOG)
         port = self._listener.getsockname()[1]
         logs.event("http_listening", host=self._host, port=port, path=app.MCP_PATH, auth=self._credentials.mode)
         if self._credentials.is_open:

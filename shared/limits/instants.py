@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, UTC, datetime, timedelta
 
 from shared.domain import MemoryType
 from shared.errors import InvalidArgument
@@ -96,10 +96,10 @@ def _future(at: datetime | None, *, now: datetime) -> datetime | None:
             next="Send a later instant, or leave expires_at out.",
         )
     # The last instants of datetime are infinity to the driver, and leave no room for another zone's offset.
-    if at is not None and at > now + timedelta(days=TTL_DAYS_MAX):
+    if at is not None and at.year >= MAXYEAR:
         raise InvalidArgument(
             "expires_at",
-            f"must be at most {TTL_DAYS_MAX:,} days from now",
+            f"must lie before the year {MAXYEAR}",
             next="Send an earlier instant, or leave expires_at out for a memory that never expires.",
         )
     return at

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from shared.composing import composed
 from shared.errors import InvalidArgument
 
 CONTENT_BYTES_MAX = 32_000
@@ -118,7 +119,7 @@ def text(argument: str, value: object, bytes_max: int, *, shorten: str = "Shorte
 
 def line(argument: str, value: object, bytes_max: int) -> str:
     """One line in NFC, trimmed, its white space collapsed; empty when nothing visible was given."""
-    given = unicodedata.normalize("NFC", " ".join(text(argument, value, _GIVEN_BYTES_MAX).split()))
+    given = composed("NFC", " ".join(text(argument, value, _GIVEN_BYTES_MAX).split()))
     if any(unicodedata.category(character) == "Cc" for character in given):
         raise InvalidArgument(argument, "holds a control character", next="Remove it.")
     return "" if is_blank(given) else text(argument, given, bytes_max)

@@ -100,7 +100,7 @@ async def history(connection: asyncpg.Connection, scope: ProjectScope, author: A
             raise not_found(scope, memory_id)
         revisions = await connection.fetch(_REVISIONS, scope.project_id, memory_id)
         attestations = await connection.fetch(_ATTESTATIONS, scope.project_id, memory_id, ATTESTATIONS_MAX)
-        events = await connection.fetch(_AUDIT_EVENTS, scope.project_id, memory_id, EVENTS_MAX)
+        events = await connection.fetch(_AUDIT_EVENTS, scope.project_id, memory_id, EVENTS_MAX, author.conversation)
         predecessors = await connection.fetch(_PREDECESSORS, scope.project_id, memory_id, author.conversation)
     return History(
         memory_id=memory_id,

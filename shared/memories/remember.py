@@ -75,7 +75,9 @@ class _Write:
         self._fingerprint = None if key is None else fingerprint(request, conversation=self._conversation)
         self._ttl = None if request.ttl_days is None else timedelta(days=request.ttl_days)
 
-    async def create(self, memory_id: UUID, *, key: str | None, superseded: tuple[UUID, ...] = ()) -> Remembered | None:
+    async def create(
+        self, memory_id: UUID, *, key: str | None, superseded: tuple[UUID, ...] = (), at: datetime | None = None
+    ) -> Remembered | None:
         """A new memory in one statement; None when a live twin stands, UniqueViolationError when one appeared."""
         request, author, document = self._request, self._author, self._document
         response = _response("created", memory_id, revision=1, superseded=superseded, attestations=1)
@@ -106,6 +108,7 @@ class _Write:
             idempotency.encode(response),
             idempotency.encode(self._audit_details(superseded)),
             outbox.encode(job),
+            at,
         )
         if row is None:
             return None
@@ -154,8 +157,8 @@ class _Write:
 
     async def _replace(self, memory_id: UUID) -> Remembered:
         superseded = self._request.supersedes
-        await supersession.retire(self._connection, self._scope, self._author, superseded, successor=memory_id)
-        created = await self.create(memory_id, key=None, superseded=superseded)
+        at = await supersession.retire(self._connection, self._scope, self._author, superseded, successor=memory_id)
+        created = await self.create(memory_id, key=None, superseded=superseded, at=at)
         if created is None:
             raise races.Raced
         response = _response("created", memory_id, revision=1, superseded=superseded, attestations=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 import asyncpg
@@ -44,20 +45,23 @@ def obstacles(
 
 async def retire(
     connection: asyncpg.Connection, scope: ProjectScope, author: Author, targets: tuple[UUID, ...], *, successor: UUID
-) -> None:
-    """Takes locked targets out of the live set, superseded by `successor`."""
-    if targets:
-        await connection.execute(
-            _RETIRE,
-            scope.project_id,
-            scope.tenant,
-            list(targets),
-            successor,
-            "client",
-            author.client,
-            author.request_id,
-            idempotency.encode({"superseded_by": str(successor)}),
-        )
+) -> datetime | None:
+    """Takes locked targets out of the live set, superseded by `successor`, and tells when; None without targets."""
+    if not targets:
+        return None
+    rows = await connection.fetch(
+        _RETIRE,
+        scope.project_id,
+        scope.tenant,
+        list(targets),
+        successor,
+        "client",
+        author.client,
+        author.request_id,
+        idempotency.encode({"superseded_by": str(successor)}),
+    )
+    at: datetime = rows[0]["at"]
+    return at
 
 
 def _target(scope: ProjectScope, locked: Mapping[UUID, Locked], memory_id: UUID, conversation: str | None) -> Locked:

@@ -144,7 +144,7 @@ async def life(
         shown = await connection.fetch(_REVISIONS, *here, newest, revisions + 1)
         head = await connection.fetchrow(_REVISIONS, *here, state.revision, 1)
         attestations = await connection.fetch(_ATTESTATIONS, *here, ATTESTATIONS_MAX)
-        events = await connection.fetch(_AUDIT_EVENTS, *here, EVENTS_MAX)
+        events = await connection.fetch(_AUDIT_EVENTS, *here, EVENTS_MAX, conversation)
         chain = await connection.fetch(_CHAIN, *here, CHAIN_STEPS_MAX, CHAIN_NODES_MAX, conversation)
         usage = await connection.fetchrow(_USAGE, *here)
         embeddings = await connection.fetch(_EMBEDDING, *here, state.revision)

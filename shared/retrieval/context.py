@@ -101,7 +101,7 @@ async def _found(
     meaning: Meaning,
 ) -> tuple[list[Candidate], str | None]:
     """What retrieval finds near the best; nothing where nothing proves enough even for an exploratory search."""
-    asked, meaning = await understand(connection, scope, query, meaning)
+    asked, meaning = await understand(connection, scope, author, query, meaning)
     search = Search(query=query, types=request.types, limit=CANDIDATES_MAX)
     found = await gather(connection, scope, author, search, asked, vector=meaning.vector)
     scored = ranking.order(found, asked)

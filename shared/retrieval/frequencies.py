@@ -1,4 +1,7 @@
-"""How many live memories of a project hold each word, counted beside the request path for ranking and spelling."""
+"""How many live memories of a project hold each word, counted beside the request path for ranking and spelling.
+
+What belongs to one conversation is not counted: whoever searches the project would learn of its words.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ async def due(connection: asyncpg.Connection, *, projects_max: int = PROJECTS_MA
 
 
 async def count(connection: asyncpg.Connection, project_id: UUID) -> int | None:
-    """Counts the words of a project and commits: its live memories, or None where another does so right now."""
+    """Counts the words of a project and commits: how many live memories all of it sees, None where another counts."""
     async with connection.transaction():
         if not await connection.fetchval(_LOCK, project_id):
             return None

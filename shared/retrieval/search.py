@@ -36,7 +36,7 @@ async def search(
     """
     if request.query is None:
         return await browse(connection, scope, author, request)
-    asked, meaning = await understand(connection, scope, request.query, meaning)
+    asked, meaning = await understand(connection, scope, author, request.query, meaning)
     ranked = await find(connection, scope, author, request, asked=asked, meaning=meaning, weights=weights)
     hits = await _hits(connection, scope, request, asked, ranked.kept)
     told = await stored(connection, scope, author)
@@ -51,10 +51,10 @@ async def search(
 
 
 async def understand(
-    connection: asyncpg.Connection, scope: ProjectScope, query: str, meaning: Meaning
+    connection: asyncpg.Connection, scope: ProjectScope, author: Author, query: str, meaning: Meaning
 ) -> tuple[Asked, Meaning]:
     """The query's terms, misspelt ones corrected, and its vector unless it is of another model than the current."""
-    asked = await correct(connection, scope, await ask(connection, scope, query, model=meaning.model))
+    asked = await correct(connection, scope, await ask(connection, scope, author, query, model=meaning.model))
     if meaning.vector is not None and asked.model_id is None:
         return asked, Meaning(degraded=OTHER_MODEL)
     return asked, meaning

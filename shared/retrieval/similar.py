@@ -66,7 +66,7 @@ async def _close(
     meaning: Meaning,
 ) -> tuple[Similar, ...]:
     text = content[:QUERY_CHARACTERS_MAX]
-    asked = await ask(connection, scope, text, model=meaning.model)
+    asked = await ask(connection, scope, author, text, model=meaning.model)
     vector = meaning.vector if asked.model_id is not None else None
     if asked.any_term is None and vector is None:
         return ()

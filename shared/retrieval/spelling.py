@@ -25,8 +25,8 @@ SHARE_KEPT = 0.8
 async def correct(connection: asyncpg.Connection, scope: ProjectScope, asked: Asked) -> Asked:
     """Unknown plain words asked as the most frequent known one that is one slip away.
 
-    The known words are those that the fleet counted. Looking up every slip by the index costs the same at any size of
-    the project: eight words of eight letters are 3,400 probes.
+    The known words are those that the fleet counted, never one that only a conversation holds. Looking up every slip
+    by the index costs the same at any size of the project: eight words of eight letters are 3,400 probes.
     """
     unknown = [term.lexeme for term in asked.terms if term.documents == 0 and _may_be_misspelt(term.lexeme)]
     slips = {lexeme: edits(lexeme) for lexeme in unknown[:WORDS_MAX] if lexeme is not None}

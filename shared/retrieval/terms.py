@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import asyncpg
 
 from shared import statements
-from shared.domain import ProjectScope
+from shared.domain import Author, ProjectScope
 from shared.text.document import project_lexeme
 from shared.text.normaliser import QueryTerm, query_rows, query_terms
 
@@ -29,7 +29,7 @@ _NAME = re.compile(r"(?=.*[^\W\d_])(?=.*\d)[\w.\-]+|\w+_\w+|\w*[a-z][A-Z]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing asked for: its tsquery, how it reads, how many live memories hold it, and its weight.
+    """One thing asked for: its tsquery, how it reads, how many live memories that the caller sees hold it, its weight.
 
     `lexeme` is set where the term is one plain word, which may have been misspelt; `is_name` tells codes and symbols.
     """
@@ -71,8 +71,10 @@ class Asked:
         return unknown > 0 and 2 * unknown >= self.weight
 
 
-async def ask(connection: asyncpg.Connection, scope: ProjectScope, query: str, *, model: str | None) -> Asked:
-    """The bounded terms of a query; user text is never query syntax."""
+async def ask(
+    connection: asyncpg.Connection, scope: ProjectScope, author: Author, query: str, *, model: str | None
+) -> Asked:
+    """The bounded terms of a query, counted over what its author may see; user text is never query syntax."""
     terms = query_terms(query)
     told = query_rows(terms)
     row = await connection.fetchrow(
@@ -84,6 +86,7 @@ async def ask(connection: asyncpg.Connection, scope: ProjectScope, query: str, *
         told.lexemes,
         COUNTED_MAX,
         model,
+        author.conversation,
     )
     assert row is not None
     memories = max(row["memories_seen"], row["memories_counted"] or 0)

@@ -1,3 +1,5 @@
+-- Only what the whole project sees is counted: a count, or a spelling, would give a conversation's words away.
+
 -- name: due
 -- Projects whose words should be counted again: never counted, something written since, or a day old. Counting costs
 -- the size of a project, so it is due when $2 for each 1,000 of its memories have passed.
@@ -5,11 +7,12 @@
 SELECT project.id
 FROM memhub.projects AS project LEFT JOIN memhub.counted_projects AS counted ON counted.project_id = project.id
 WHERE CASE WHEN counted.project_id IS NULL
-           THEN EXISTS (SELECT FROM memhub.live_memories AS live WHERE live.project_id = project.id)
+           THEN EXISTS (
+               SELECT FROM memhub.live_memories AS live WHERE live.project_id = project.id AND live.scope_key = '')
            ELSE counted.counted_at < now() - interval '1 second' * ($2::float8 * counted.memories / 1000)
                 AND (counted.counted_at < now() - interval '1 day' OR EXISTS (
                     SELECT FROM memhub.live_memories AS live
-                    WHERE live.project_id = project.id AND live.status = 'ACTIVE'
+                    WHERE live.project_id = project.id AND live.status = 'ACTIVE' AND live.scope_key = ''
                         AND live.created_at > counted.counted_at)) END
 ORDER BY counted.counted_at NULLS FIRST, project.id
 LIMIT $1::int;
@@ -20,12 +23,12 @@ LIMIT $1::int;
 SELECT pg_try_advisory_xact_lock(hashtextextended('memhub.term_frequencies ' || $1::uuid::text, 0)) AS mine;
 
 -- name: count
--- The words of what is live now, and what no live memory holds any more is gone. Only what changed is written.
+-- The words of what is live now, and what no such memory holds any more is gone. Only what changed is written.
 -- $1 project uuid, $2 the project's lexeme text
 WITH counted AS MATERIALIZED (
     SELECT word.lexeme, count(*)::int AS documents
     FROM memhub.live_memories AS live CROSS JOIN LATERAL unnest(live.document) AS word
-    WHERE live.project_id = $1::uuid AND word.lexeme <> $2::text
+    WHERE live.project_id = $1::uuid AND live.scope_key = '' AND word.lexeme <> $2::text
     GROUP BY word.lexeme
 ), gone AS (
     DELETE FROM memhub.term_frequencies AS frequency
@@ -37,6 +40,6 @@ WITH counted AS MATERIALIZED (
     WHERE frequency.documents <> EXCLUDED.documents
 )
 INSERT INTO memhub.counted_projects AS project (project_id, memories, counted_at)
-SELECT $1, count(*), now() FROM memhub.live_memories WHERE project_id = $1
+SELECT $1, count(*), now() FROM memhub.live_memories WHERE project_id = $1 AND scope_key = ''
 ON CONFLICT (project_id) DO UPDATE SET memories = EXCLUDED.memories, counted_at = EXCLUDED.counted_at
 RETURNING project.memories;

@@ -10,9 +10,10 @@
 -- $9 type text, $10 category text, $11 tags text[], $12 importance int2, $13 expires_at timestamptz, $14 ttl interval,
 -- $15 client text, $16 its conversation text, $17 author kind text, $18 source text, $19 request id text,
 -- $20 idempotency key text, $21 fingerprint bytea, $22 response jsonb, $23 audit details jsonb,
--- $24 the job jsonb in a list
+-- $24 the job jsonb in a list, $25 when this transaction retired what it replaces timestamptz: at every instant one of
+-- the two held
 WITH clock AS MATERIALIZED (
-    SELECT clock_timestamp() AS at
+    SELECT coalesce($25::timestamptz, clock_timestamp()) AS at
     WHERE NOT EXISTS (
             SELECT FROM memhub.live_memories
             WHERE project_id = $1::uuid AND scope_key = '' AND content_hash = $6::bytea)
@@ -344,8 +345,14 @@ ORDER BY id
 LIMIT $3::int;
 
 -- name: audit_events
--- The newest events of a memory, oldest first. $1 project uuid, $2 memory uuid, $3 limit int
-SELECT event, revision_no AS revision, client, request_id, details::text AS details, created_at
+-- The newest events of a memory, oldest first; of what it replaced, the ids that the caller may see.
+-- $1 project uuid, $2 memory uuid, $3 limit int, $4 the caller's conversation text
+SELECT event, revision_no AS revision, client, request_id, (details - 'supersedes' || coalesce((
+           SELECT jsonb_build_object('supersedes', jsonb_agg(told.id ORDER BY told.place))
+           FROM jsonb_array_elements_text(details -> 'supersedes') WITH ORDINALITY AS told (id, place)
+           JOIN memhub.memories AS replaced ON replaced.project_id = $1 AND replaced.id = told.id::uuid
+           WHERE replaced.conversation IS NULL OR replaced.conversation = $4::text
+           HAVING count(*) > 0), '{}'))::text AS details, created_at
 FROM (
     SELECT id, event, revision_no, client, request_id, details, created_at
     FROM memhub.audit_events

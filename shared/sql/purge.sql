@@ -54,7 +54,7 @@ DELETE FROM memhub.live_memories WHERE memory_id = ANY ($1::uuid[]);
 DELETE FROM memhub.retired_vectors WHERE memory_id = ANY ($1::uuid[]);
 
 -- name: drop_terms
--- The words that no live memory of the project holds any more. While the documents are there, and after `hide`.
+-- The words that no live memory of the whole project holds any more, as they are counted. While the documents are there, and after `hide`.
 -- $1 memories uuid[]
 DELETE FROM memhub.term_frequencies AS frequency
 USING (SELECT DISTINCT revision.project_id, lexeme
@@ -63,7 +63,7 @@ USING (SELECT DISTINCT revision.project_id, lexeme
 WHERE frequency.project_id = held.project_id AND frequency.lexeme = held.lexeme
     AND NOT EXISTS (
         SELECT FROM memhub.live_memories AS live
-        WHERE live.project_id = held.project_id
+        WHERE live.project_id = held.project_id AND live.scope_key = ''
             AND live.document @@ array_to_tsvector(ARRAY[held.lexeme])::text::tsquery);
 
 -- name: drop_work

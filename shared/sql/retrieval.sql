@@ -1,13 +1,14 @@
 -- name: asked
 -- What a query asks: any of its terms within the project, and each of them with the live memories that hold it; the
--- model that its vector must be of, and how much is stored. Only words of letters reach the parser and lexemes hold no
+-- model that its vector must be of, and how much is stored. Only what the caller may see is counted: the score of a
+-- search would tell otherwise which words another conversation holds. Only words of letters reach the parser and lexemes hold no
 -- blank, quote or backslash (shared/text), so text built here and cast is no syntax.
--- Frequencies that the fleet counted are read where a term is frequent by them; a rare or an uncounted term is counted
+-- Frequencies that the fleet counted, of what the whole project sees, are read where a term is frequent by them; a rare or an uncounted term is counted
 -- here, which is cheap by the index and knows what was written a moment ago.
 -- A vector whose model was switched away meanwhile still finds its own, which stand until they are collected.
 -- $1 project uuid, $2 the project's lexeme text, $3 the number of each alternative's term int[],
 -- $4 its words, joined by blanks text[], $5 its exact lexemes, joined by blanks text[], $6 rows counted at most int,
--- $7 the name of the model that the query's vector is of text
+-- $7 the name of the model that the query's vector is of text, $8 the caller's conversation text
 WITH alternatives AS MATERIALIZED (
     SELECT term, tsvector_to_array(to_tsvector('pg_catalog.english', words))
            || array_remove(string_to_array(lexemes, ' '), '') AS lexemes, concat_ws(
@@ -32,6 +33,7 @@ WITH alternatives AS MATERIALIZED (
                SELECT count(*) FROM (
                    SELECT FROM memhub.live_memories AS live
                    WHERE live.document @@ ('''' || $2::text || ''' & ' || terms.query)::tsquery
+                       AND (live.scope_key = '' OR live.scope_key = $8::text)
                    LIMIT $6
                ) AS holding) END AS documents
     FROM terms
@@ -42,7 +44,8 @@ SELECT (SELECT array_agg(query ORDER BY term) FROM counted) AS queries,
        (SELECT array_agg(documents::int ORDER BY term) FROM counted) AS documents,
        (SELECT memories FROM memhub.counted_projects WHERE project_id = $1) AS memories_counted,
        (SELECT count(*) FROM (
-           SELECT FROM memhub.live_memories WHERE project_id = $1 LIMIT $6) AS stored) AS memories_seen,
+           SELECT FROM memhub.live_memories
+           WHERE project_id = $1 AND (scope_key = '' OR scope_key = $8) LIMIT $6) AS stored) AS memories_seen,
        model.id AS model_id, model.floor
 FROM (SELECT) AS always LEFT JOIN memhub.embedding_models AS model ON model.state <> 'building' AND model.name = $7::text;
 
@@ -206,7 +209,8 @@ SELECT size.memories, counted.memories AS memories_counted, CASE
            ELSE (
                SELECT count(*) FROM memhub.embedding_work AS work
                JOIN memhub.live_memories AS live USING (project_id, memory_id, revision_no)
-               WHERE work.project_id = $1 AND work.model_id = (SELECT id FROM model))
+               WHERE work.project_id = $1 AND work.model_id = (SELECT id FROM model)
+                   AND (live.scope_key = '' OR live.scope_key = $2))
        END AS without_vector
 FROM size LEFT JOIN memhub.counted_projects AS counted ON counted.project_id = $1;
 
@@ -223,7 +227,7 @@ JOIN memhub.memories AS memory ON memory.project_id = $1 AND memory.id = wanted.
 WHERE revision.content IS NOT NULL;
 
 -- name: corrections
--- Which of the proposed spellings live memories of the project hold, as the fleet counted them.
+-- Which of the proposed spellings live memories of the project hold, as the fleet counted them: no conversation's words.
 -- $1 project uuid, $2 lexemes text[]
 SELECT lexeme, documents FROM memhub.term_frequencies
 WHERE project_id = $1::uuid AND lexeme = ANY ($2::text[]) AND documents > 0;

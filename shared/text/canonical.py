@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from itertools import groupby
+
+from shared.composing import composed
 
 FOLDED_LETTERS_MIN = 3
 
@@ -37,13 +38,13 @@ def canonical(content: str) -> str:
     `FOR_UPDATE` not `for_update`; a closing ? or ! stays. Compatibility forms stay (10⁶ is not 106), and ß
     is not ss. Canonicalising twice changes nothing.
     """
-    text = _trimmed(unicodedata.normalize("NFC", content.replace("\r\n", "\n")))
+    text = _trimmed(composed("NFC", content.replace("\r\n", "\n")))
     is_block = _BLOCK.search(text) is not None
     is_turkish = "ı" in text or "İ" in text
     pieces = _CODE.split(text)
     # The pattern has one group, so code stands at the odd places.
     pieces[::2] = [_fold_words(_collapse(piece, is_block), is_turkish) for piece in pieces[::2]]
-    return _without_full_stop(_trimmed(unicodedata.normalize("NFC", "".join(pieces))))
+    return _without_full_stop(_trimmed(composed("NFC", "".join(pieces))))
 
 
 def _collapse(prose: str, is_block: bool) -> str:

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from itertools import pairwise
 
+from shared.composing import composed
+
 # Letters of scripts in which a mark belongs to its word, though Python's \w leaves it out.
 MARKS = (
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
@@ -36,8 +38,8 @@ def prepared(text: str) -> str:
     """The text in NFKC without invisible characters: what is only written otherwise is found alike."""
     if text.isascii():
         return text
-    composed = unicodedata.normalize("NFKC", text)
-    return composed.translate(_INVISIBLE) if _ZERO_WIDTH.search(composed) else composed
+    normal = composed("NFKC", text)
+    return normal.translate(_INVISIBLE) if _ZERO_WIDTH.search(normal) else normal
 
 
 def split_unspaced(token: str) -> list[tuple[str, str]]:

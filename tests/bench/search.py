@@ -116,7 +116,7 @@ async def _server_ms(connection: asyncpg.Connection, scope: ProjectScope, meanin
 async def _recall(connection: asyncpg.Connection, scope: ProjectScope, meanings: list[Meaning]) -> float:
     found = []
     for meaning in meanings:
-        asked = await ask(connection, scope, "", model=PACKAGED_MODEL)
+        asked = await ask(connection, scope, AUTHOR, "", model=PACKAGED_MODEL)
         first = await _nearest(connection, scope, replace(asked, memories=FIRST_PASS_FROM_MEMORIES), meaning)
         exact = await _nearest(connection, scope, replace(asked, memories=0), meaning)
         found.append(len(first & exact) / len(exact))

@@ -63,7 +63,7 @@ async def _answers(
     scope = loaded.scopes[query.project]
     as_of = None if query.as_of is None else query.as_of + loaded.shift
     request = Search(query=query.text, as_of=as_of, limit=DEPTH)
-    asked, _ = await understand(connection, scope, query.text, meaning)
+    asked, _ = await understand(connection, scope, AUTHOR, query.text, meaning)
     found = await gather(connection, scope, AUTHOR, request, asked, vector=meaning.vector)
     answers = {
         name: [loaded.names[one.memory_id] for one in show(found, asked)][:DEPTH] for name, show in STRATEGIES.items()

@@ -68,20 +68,23 @@ class Process:
 
 
 @contextmanager
-def serving(folder: Any, *arguments: str, **settings: str) -> Iterator[Process]:
+def serving(folder: Any, *arguments: str, files_max: str | None = None, **settings: str) -> Iterator[Process]:
     """A server that listens."""
-    with started(folder, ("--http", "--port", "0", *arguments), **settings) as process:
+    with started(folder, ("--http", "--port", "0", *arguments), files_max=files_max, **settings) as process:
         process.port = process.event("http_listening")["port"]
         yield process
 
 
 @contextmanager
-def started(folder: Any, arguments: Sequence[str], **settings: str) -> Iterator[Process]:
+def started(
+    folder: Any, arguments: Sequence[str], *, files_max: str | None = None, **settings: str
+) -> Iterator[Process]:
+    limited = () if files_max is None else ("/bin/sh", "-c", 'ulimit -n "$0" && exec "$@"', files_max)
     environ = environment(folder, **settings)
     del environ["MEMHUB_PROJECT"]
     process = Process(
         subprocess.Popen(
-            [sys.executable, *PRODUCT, *arguments],
+            [*limited, sys.executable, *PRODUCT, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -41,6 +41,25 @@ async def test_a_history_tells_the_whole_life_of_a_retired_memory(cursor: Client
     assert life.events[-1].details == {"superseded_by": str(successor)}
 
 
+async def test_a_history_names_no_memory_of_another_conversation(cursor: Client) -> None:
+    talk = cursor.speaking(conversation="talk-1")
+    private = await talk.saved("Private", scope=Scope.CONVERSATION)
+    shared = await talk.saved("Shared")
+    successor = await talk.saved("Port 8080", supersedes=(private, shared))
+    alone = await talk.saved("Alone", scope=Scope.CONVERSATION)
+    await talk.remember("Port 8080", supersedes=(alone,))
+
+    inside = (await talk.history(successor)).events
+    assert [each.details for each in inside] == [
+        {"supersedes": [str(private), str(shared)]},
+        {"supersedes": [str(alone)]},
+    ]
+    for elsewhere in (None, "talk-2"):
+        life = await cursor.speaking(conversation=elsewhere).history(successor)
+        assert life.supersedes == (shared,)
+        assert [each.details for each in life.events] == [{"supersedes": [str(shared)]}, {}]
+
+
 async def test_a_history_is_seen_where_its_memory_is_seen(cursor: Client) -> None:
     talk = cursor.speaking(conversation="talk-1")
     private = await talk.saved("Private", scope=Scope.CONVERSATION)

@@ -341,3 +341,17 @@ async def test_a_write_that_fails_leaves_nothing(cursor: Client, connection: asy
     with pytest.raises(asyncpg.CheckViolationError):
         await cursor.remember("Never", client_request_id=KEY)
     assert await _written(cursor) == before
+
+
+async def test_what_replaces_begins_at_the_instant_at_which_the_replaced_ended(
+    cursor: Client, connection: asyncpg.Connection
+) -> None:
+    """Else a search as of an instant between the two found neither. Fails without $25 of `remember`."""
+    old = await cursor.remember("Sessions live in Redis.")
+    assert old.memory is not None
+    new = await cursor.remember("Sessions live in cookies.", supersedes=(old.memory.memory_id,))
+    assert new.memory is not None
+    ended = await connection.fetchval(
+        "SELECT valid_to FROM memhub.memory_revisions WHERE memory_id = $1", old.memory.memory_id
+    )
+    assert ended == new.memory.created_at

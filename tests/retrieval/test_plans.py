@@ -27,7 +27,7 @@ async def test_words_are_looked_up_and_common_ones_bounded(database_url: str) ->
     await connection.execute(f"SET ROLE {SERVER_ROLE}")
 
     async def scans(query: str) -> list[dict[str, Any]]:
-        asked = await ask(connection, scope, query, model=None)
+        asked = await ask(connection, scope, AUTHOR, query, model=None)
         sent: list[Any] = []
         with connection.query_logger(sent.append):
             await gather(connection, scope, AUTHOR, Search(query=query), asked, vector=None)

@@ -5,7 +5,8 @@ from tests.retrieval.searching import MODEL, Searcher
 
 
 async def asked(searcher: Searcher, query: str, *, model: str | None = MODEL) -> Asked:
-    return await ask(searcher.client.connection, searcher.client.scope, query, model=model)
+    client = searcher.client
+    return await ask(client.connection, client.scope, client.author, query, model=model)
 
 
 def common(searcher: Searcher, *documents: int, memories: int) -> Asked:
