@@ -16,6 +16,7 @@ from shared.settings import Settings
 from tests.server.conftest import serving
 from tests.server.memory import InMemory, project_id
 
+NEXT_YEAR = datetime.now(UTC).year + 1
 CONTENT = "Pagination uses cursors."
 SECRET = "Staging:\npassword: hunter2Kq9vTz81"
 UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
@@ -101,8 +102,8 @@ async def test_a_task_that_names_no_expiry_lives_seven_days(client: Client, back
 
 
 async def test_an_instant_with_any_offset_is_taken(client: Client, backend: InMemory) -> None:
-    await answered(client, "memory_remember", content=CONTENT, expires_at="2999-01-01T09:00:00+09:00")
-    assert backend.asked[0].expires_at == datetime(2999, 1, 1, tzinfo=UTC)
+    await answered(client, "memory_remember", content=CONTENT, expires_at=f"{NEXT_YEAR}-01-01T09:00:00+09:00")
+    assert backend.asked[0].expires_at == datetime(NEXT_YEAR, 1, 1, tzinfo=UTC)
 
 
 async def test_a_conversation_s_memory_needs_a_conversation(client: Client, backend: InMemory) -> None:
