@@ -1,10 +1,10 @@
 -- name: asked
 -- What a query asks: any of its terms within the project, and each of them with the live memories that hold it; the
 -- model that its vector must be of, and how much is stored. Only what the caller may see is counted: the score of a
--- search would tell otherwise which words another conversation holds. Only words of letters reach the parser and lexemes hold no
--- blank, quote or backslash (shared/text), so text built here and cast is no syntax.
--- Frequencies that the fleet counted, of what the whole project sees, are read where a term is frequent by them; a rare or an uncounted term is counted
--- here, which is cheap by the index and knows what was written a moment ago.
+-- search would tell otherwise which words another conversation holds. Only words of letters reach the parser and lexemes
+-- hold no blank, quote or backslash (shared/text), so text built here and cast is no syntax.
+-- Frequencies that the fleet counted, of what the whole project sees, are read where a term is frequent by them; a rare or
+-- an uncounted term is counted here, which is cheap by the index and knows what was written a moment ago.
 -- A vector whose model was switched away meanwhile still finds its own, which stand until they are collected.
 -- $1 project uuid, $2 the project's lexeme text, $3 the number of each alternative's term int[],
 -- $4 its words, joined by blanks text[], $5 its exact lexemes, joined by blanks text[], $6 rows counted at most int,

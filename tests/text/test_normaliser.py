@@ -150,7 +150,7 @@ async def lexical_matches(connection: asyncpg.Connection, document: str, query: 
 async def tsqueries(connection: asyncpg.Connection, asked: QueryRows) -> list[str] | None:
     """The terms as search asks them."""
     lexeme = project_lexeme(PROJECT)
-    row = await connection.fetchrow(ASKED, PROJECT, lexeme, asked.terms, asked.words, asked.lexemes, 1, None)
+    row = await connection.fetchrow(ASKED, PROJECT, lexeme, asked.terms, asked.words, asked.lexemes, 1, None, None)
     assert row is not None
     found: list[str] | None = row["queries"]
     return found
