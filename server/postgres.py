@@ -37,6 +37,9 @@ from shared.retrieval.similar import Similar, similar
 from shared.settings import Settings
 from shared.timings import TimingBuffer
 
+# The tool does not wait so long: it only bounds how long a late look holds its connection.
+LATE_S = 10.0
+
 _FLEET_IS_ALIVE = statements.load("health")["fleet_is_alive"]
 
 
@@ -189,7 +192,7 @@ class _Memories:
         written: UUID,
         understood: Meaning,
     ) -> tuple[Similar, ...]:
-        return await similar(connection, scope, author, content, written=written, meaning=understood)
+        return await similar(connection, scope, author, content, written=written, meaning=understood, deadline_s=LATE_S)
 
     async def history(
         self, connection: asyncpg.Connection, scope: ProjectScope, author: Author, memory_id: UUID

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
-
-import anyio
 
 from server.arguments import Arguments, Checked, array, boolean, choices, flag, integer, string
 from server.call import Call, Caller
@@ -22,9 +20,12 @@ from shared.limits.values import whole
 from shared.memories.requests import Remember
 
 if TYPE_CHECKING:
-    from shared.retrieval.similar import Similar
+    pass
 
 SIMILAR_S_MAX = 0.2
+
+# The event loop keeps no task alive by itself.
+_LATE: set[asyncio.Task[tuple[SimilarView, ...]]] = set()
 
 DESCRIPTION = """\
 Store one durable fact, decision, constraint or open task for every other client and later session of the \
@@ -128,10 +129,22 @@ async def run(call: Call, arguments: MemoryRememberArguments) -> MemoryRememberR
 
 
 async def _similar(call: Call, scope: ProjectScope, content: str, *, written: UUID) -> tuple[SimilarView, ...]:
-    """What the writer should have seen before; the write stands, so nothing here may make the answer late or fail."""
+    """What the writer should have seen before; the write stands, so nothing here may make the answer late or fail.
+
+    A late look ends by itself: to cancel it would send the database a cancellation, which waits behind a pooler.
+    """
+    looking = asyncio.create_task(_look(call, scope, content, written=written), name="similar")
+    await asyncio.wait({looking}, timeout=SIMILAR_S_MAX)
+    if not looking.done():
+        _LATE.add(looking)
+        looking.add_done_callback(_LATE.discard)
+        return ()
+    return looking.result()
+
+
+async def _look(call: Call, scope: ProjectScope, content: str, *, written: UUID) -> tuple[SimilarView, ...]:
     memories = call.backend.memories
-    close: Sequence[Similar] = ()
-    with anyio.move_on_after(SIMILAR_S_MAX), suppress(MemhubError):
+    with suppress(MemhubError):
         async with call.reading() as connection:
             model = await memories.current_model(connection)
         understood = await memories.meaning(content, model)
@@ -139,7 +152,8 @@ async def _similar(call: Call, scope: ProjectScope, content: str, *, written: UU
             close = await memories.similar(
                 connection, scope, call.caller.author, content, written=written, understood=understood
             )
-    return tuple(SimilarView.model_validate(one) for one in close)
+        return tuple(SimilarView.model_validate(one) for one in close)
+    return ()
 
 
 def _request(caller: Caller, arguments: MemoryRememberArguments, acknowledged: str | None) -> Remember:
