@@ -68,7 +68,7 @@ def test_a_library_s_record_is_reduced_to_its_template(configured: list[bytes]) 
     try:
         raise ValueError(SECRET)
     except ValueError:
-        logging.getLogger("some.library").exception("handler for %r raised", SECRET)
+        logging.getLogger("some.package").exception("handler for %r raised", SECRET)
     [line] = map(json.loads, configured)
     assert (line["event"], line["template"], line["error"]) == (
         "library",
