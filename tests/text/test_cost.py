@@ -1,6 +1,7 @@
 """No content costs much more than prose of its length: this runs on the event loop."""
 
 import time
+import tracemalloc
 import unicodedata
 from collections.abc import Callable
 from functools import cache
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from shared.composing import composed
 from shared.limits.texts import CONTENT_BYTES_MAX
+from shared.text import canonical as canonical_module
 from shared.text import normaliser
 from shared.text.canonical import canonical
 from shared.text.normaliser import document_terms, query_terms
@@ -45,7 +47,8 @@ def cost_of_prose() -> float:
 def cost(work: Callable[[str], object], text: str) -> float:
     costs = []
     for _ in range(3):
-        normaliser._document_token.cache_clear()
+        normaliser._known_token.cache_clear()
+        canonical_module._fold_known.cache_clear()
         start = time.thread_time()
         work(text)
         costs.append(time.thread_time() - start)
@@ -70,3 +73,18 @@ def test_marks_in_order_change_no_normal_form(text: str, marks: str) -> None:
     for given_text in (text + marks, marks * 3, "e" + "".join(filter(unicodedata.combining, marks)) * 5 + text):
         assert composed("NFC", given_text) == unicodedata.normalize("NFC", given_text)
         assert composed("NFKC", given_text) == unicodedata.normalize("NFKC", given_text)
+
+
+@pytest.mark.parametrize("keeper", [normaliser.document_terms, canonical])
+def test_long_tokens_are_not_kept(keeper: Callable[[str], object]) -> None:
+    # Fails when TOKEN_KEPT_CHARACTERS_MAX bounds neither _known_token nor _fold_known: 3,000 contents of one token
+    # then held 0.8 GB for the life of the server.
+    tracemalloc.start()
+    try:
+        for number in range(10):
+            keeper(f"{number}/" + "a/" * 10_000)
+            keeper(f"{number}" + "a" * 10_000)
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept_bytes < CONTENT_BYTES_MAX
