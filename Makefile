@@ -7,10 +7,14 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 # Real tokenizers that tests count the budget of a context with.
 TOKENIZERS := gpt-tokenizer@4.0.0 @anthropic-ai/tokenizer@0.0.4
+# What `make peers` measures beside memhub; the service needs a Python whose sqlite3 loads extensions.
+PEER_NPM := @modelcontextprotocol/server-memory@2026.8.31
+PEER_PIP := mcp-memory-service==12.4.0
+PEER_PYTHON ?= $(firstword $(wildcard /usr/bin/python3) $(PYTHON))
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recording test bench conformance eval lint format schema lock clean
+.PHONY: help demo recording test bench conformance peers eval lint format schema lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -34,6 +38,12 @@ conformance: $(INSTALLED) ## the official MCP suite against a running server, bo
 
 bench: $(INSTALLED) ## the benchmark: prints a table, fails on nothing
 	$(BIN)/python -m tests.bench
+
+peers: $(INSTALLED) ## memhub beside the official server-memory and mcp-memory-service; needs npm
+	npm install --prefix build/peers --no-audit --no-fund --no-save --no-package-lock --silent $(PEER_NPM)
+	$(PEER_PYTHON) -m venv build/peers/python
+	build/peers/python/bin/python -m pip --disable-pip-version-check --no-input install --quiet $(PEER_PIP)
+	$(BIN)/python -m tests.bench.peers build/peers
 
 eval: $(INSTALLED) ## search quality over the graded set, every strategy side by side; ARGS=--check holds the baseline
 	$(BIN)/python -m tests.eval $(ARGS)
