@@ -20,10 +20,7 @@ Identify = Callable[[ServerRequestContext[Any, Any], str], Caller]
 
 
 def of_stdio(settings: Settings, *, aliases: Callable[[], Aliases]) -> Identify:
-    """Identifies the one client of a stdio server; the aliases are read once, with the first call.
-
-    Raises InvalidArgument for a MEMHUB_PROJECT that can be neither UUID nor slug.
-    """
+    """Identifies the one client of a stdio server; the aliases are read once, with the first call."""
     aliases = cache(aliases)
     project = limits.project(settings.project, "MEMHUB_PROJECT")
 

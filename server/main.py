@@ -33,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         loaded = settings.load()
         logs.configure(loaded.log_level)
+        settings.warn_of_unknown()
         from server import opening, tracing  # noqa: PLC0415
 
         if settings.exports_traces():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shared import logs
 from shared.errors import MemhubError
-from shared.settings import Settings, load
+from shared.settings import Settings, load, warn_of_unknown
 
 if TYPE_CHECKING:
     from workers.embedding.serving import Place
@@ -31,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         settings = load()
         logs.configure(settings.log_level)
+        warn_of_unknown()
         asyncio.run(_run(arguments, settings))
     except MemhubError as refused:
         sys.stderr.write(f"memhub-worker: {refused.line}\n")
