@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from server import answers, tracing
-from shared import logs
+from server import answers
+from shared import logs, tracing
 from shared.errors import MemhubError
 
 
@@ -40,7 +40,7 @@ class Record:
         self._meter = meter
         self._event = event
         self._name = name
-        self._trace = tracing.join(self.request_id)
+        self.traceparent = tracing.join(self.request_id)
         self._started_s = time.perf_counter()
         self._closed = False
 
@@ -50,7 +50,7 @@ class Record:
         self._closed = True
         seconds = time.perf_counter() - self._started_s
         self._meter.called(self._event, self._name, outcome=outcome, seconds=seconds)
-        traced = {} if self._trace is None else {"trace": self._trace}
+        traced = {} if self.traceparent is None else {"trace": tracing.trace_id(self.traceparent)}
         logs.event(
             self._event,
             **self.fields,  # type: ignore[arg-type]

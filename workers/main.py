@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from shared import logs
 from shared.errors import MemhubError
-from shared.settings import Settings, load, warn_of_unknown
+from shared.settings import Settings, exports_traces, load, warn_of_unknown
 
 if TYPE_CHECKING:
     from workers.embedding.serving import Place
@@ -32,10 +33,25 @@ def main(argv: Sequence[str] | None = None) -> None:
         settings = load()
         logs.configure(settings.log_level)
         warn_of_unknown()
-        asyncio.run(_run(arguments, settings))
+        with _traced():
+            asyncio.run(_run(arguments, settings))
     except MemhubError as refused:
         sys.stderr.write(f"memhub-worker: {refused.line}\n")
         sys.exit(1)
+
+
+@contextmanager
+def _traced() -> Iterator[None]:
+    if not exports_traces():
+        yield
+        return
+    from shared import tracing  # noqa: PLC0415 - only who exports pays for its import
+
+    tracing.begin("memhub-worker")
+    try:
+        yield
+    finally:
+        tracing.flush()
 
 
 async def _run(arguments: argparse.Namespace, settings: Settings) -> None:

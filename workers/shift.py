@@ -13,13 +13,14 @@ import asyncpg
 import psycopg
 from procrastinate import App, PsycopgConnector
 from procrastinate.manager import JobManager
+from procrastinate.middleware import WorkerMiddleware
 from procrastinate.worker import Worker
 
 from shared import logs, opening, statements
 from shared.database import SERVER_ROLE, Database
 from shared.embedded import ensure_running
 from shared.errors import BackendUnavailable
-from shared.settings import Settings
+from shared.settings import Settings, exports_traces
 from workers import actors, runs
 from workers.shelf import Shelf
 
@@ -84,8 +85,16 @@ class Shift:
             install_signal_handlers=False,
             update_heartbeat_interval=self._settings.worker_heartbeat_s,
             stalled_worker_timeout=self._settings.worker_silence_s,
-            worker_middleware=[runs.errors_kept(self._database)],
+            worker_middleware=[*_spans(), runs.errors_kept(self._database)],
         )
+
+
+def _spans() -> list[WorkerMiddleware]:
+    if not exports_traces():
+        return []
+    from workers.spans import traced  # noqa: PLC0415 - only who exports pays for its import
+
+    return [traced]
 
 
 class _Introduced(JobManager):
