@@ -100,7 +100,7 @@ class Application:
     ) -> mcp_types.CallToolResult:
         caller = self._caller(context, record)
         parsed = arguments.parse(tool.arguments, given)
-        call = Call(backend=await self._gateway.backend(), caller=caller)
+        call = Call(backend=await self._gateway.backend(), caller=caller, meter=self.meter)
         try:
             result = await tool.run(call, parsed)
         finally:
@@ -130,7 +130,7 @@ class Application:
         async with recorded(self.meter, "prompt_get", None) as record:
             prompt = prompts.find(params.name)
             record.fields["prompt"] = prompt.name
-            call = Call(backend=await self._gateway.backend(), caller=self._caller(context, record))
+            call = Call(backend=await self._gateway.backend(), caller=self._caller(context, record), meter=self.meter)
             try:
                 answer = await prompt.answer(call, params.arguments or {})
             finally:
@@ -170,7 +170,7 @@ class Application:
         reading = resources.find(uri)
         record.fields["resource"] = reading.name
         caller = self._caller(context, record)
-        call = Call(backend=await self._gateway.backend(), caller=caller)
+        call = Call(backend=await self._gateway.backend(), caller=caller, meter=self.meter)
         try:
             text = await reading.read(call)
         finally:

@@ -6,17 +6,22 @@ import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import Literal, Protocol
 
 from server import answers
 from shared import logs, tracing
 from shared.errors import MemhubError
+
+Leg = Literal["embedding", "lexical", "hybrid", "whole"]
+"""Of a search: the query's vector asked for; the database by words alone, and by words and vector; all of it."""
 
 
 class Meter(Protocol):
     """Counts calls; what it is told has few values, and none that a caller chooses."""
 
     def called(self, event: str, name: str | None, *, outcome: str, seconds: float) -> None: ...
+
+    def searched(self, leg: Leg, *, seconds: float) -> None: ...
 
     def degraded(self, tool: str) -> None: ...
 
@@ -25,6 +30,8 @@ class Meter(Protocol):
 
 class Unmetered:
     def called(self, event: str, name: str | None, *, outcome: str, seconds: float) -> None: ...
+
+    def searched(self, leg: Leg, *, seconds: float) -> None: ...
 
     def degraded(self, tool: str) -> None: ...
 

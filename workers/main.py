@@ -70,11 +70,11 @@ def _place(arguments: argparse.Namespace, settings: Settings) -> Place | None:
     from shared.embedding.address import embedder_socket  # noqa: PLC0415
     from workers.embedding.serving import Place  # noqa: PLC0415
 
-    if arguments.no_endpoint or "embed" not in arguments.queues:
-        return None
     if arguments.endpoint is not None:
         host, port = arguments.endpoint
         return Place(host=host, port=port)
+    if arguments.no_endpoint or "embed" not in arguments.queues:
+        return None
     return Place(path=embedder_socket(settings.data_dir))
 
 
@@ -102,9 +102,9 @@ def _parser() -> argparse.ArgumentParser:
         "--endpoint",
         type=_host_and_port,
         metavar="HOST:PORT",
-        help="serve /v1/embeddings there (default: a socket in the data folder)",
+        help="serve /v1/embeddings and /metrics there (default: with the queue embed, a socket in the data folder)",
     )
-    served.add_argument("--no-endpoint", action="store_true", help="serve no embeddings")
+    served.add_argument("--no-endpoint", action="store_true", help="serve neither")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     return parser
 
