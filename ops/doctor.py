@@ -21,7 +21,7 @@ from shared import checker, migrations, requirements, statements
 from shared.database import connected
 from shared.errors import MemhubError
 from shared.opening import borrow
-from shared.settings import Settings
+from shared.settings import Settings, unknown
 
 DISK_FREE_BYTES_MIN = 500 * 2**20
 VIOLATIONS_SHOWN = 5
@@ -44,6 +44,8 @@ async def examine(settings: Settings, *, as_json: bool) -> int:
 
 async def _findings(settings: Settings) -> AsyncIterator[Finding]:
     yield _mode(settings)
+    if names := unknown():
+        yield Finding("variables", False, f"no such setting: {', '.join(names)}", "Correct or unset them.")
     if settings.database_url is None:
         yield _disk(settings)
         if not is_made(settings):

@@ -12,12 +12,13 @@ from mcp.shared.exceptions import MCPError
 
 from server import answers, arguments, prompts, resources, tools
 from server.call import Call, Caller
-from server.caller import Identify
+from server.caller import Asked, Identify
 from server.changes import Hub
 from server.gateway import Gateway
 from server.record import Meter, Record, Unmetered, recorded
 from server.subscriptions import Subscriptions
 from server.tools.tool import Tool
+from shared import tracing
 from shared.errors import MemhubError, SensitiveContent
 
 INSTRUCTIONS = """\
@@ -74,6 +75,7 @@ class Application:
     async def _call_tool(self, context: Context, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         tool = tools.BY_NAME.get(params.name)
         if tool is None:
+            tracing.name_unknown("tools/call unknown")
             raise MCPError(
                 code=mcp_types.INVALID_PARAMS,
                 message=f"Unknown tool. Known: {', '.join(tools.BY_NAME)}.",
@@ -98,7 +100,7 @@ class Application:
     ) -> mcp_types.CallToolResult:
         caller = self._caller(context, record)
         parsed = arguments.parse(tool.arguments, given)
-        call = Call(backend=await self._gateway.backend(), caller=caller)
+        call = Call(backend=await self._gateway.backend(), caller=caller, meter=self.meter)
         try:
             result = await tool.run(call, parsed)
         finally:
@@ -128,7 +130,7 @@ class Application:
         async with recorded(self.meter, "prompt_get", None) as record:
             prompt = prompts.find(params.name)
             record.fields["prompt"] = prompt.name
-            call = Call(backend=await self._gateway.backend(), caller=self._caller(context, record))
+            call = Call(backend=await self._gateway.backend(), caller=self._caller(context, record), meter=self.meter)
             try:
                 answer = await prompt.answer(call, params.arguments or {})
             finally:
@@ -160,7 +162,7 @@ class Application:
         return result
 
     def _caller(self, context: Context, record: Record) -> Caller:
-        caller = self._identify(context, record.request_id)
+        caller = self._identify(context, Asked(record.request_id, record.traceparent))
         record.fields["tenant"] = caller.tenant
         return caller
 
@@ -168,7 +170,7 @@ class Application:
         reading = resources.find(uri)
         record.fields["resource"] = reading.name
         caller = self._caller(context, record)
-        call = Call(backend=await self._gateway.backend(), caller=caller)
+        call = Call(backend=await self._gateway.backend(), caller=caller, meter=self.meter)
         try:
             text = await reading.read(call)
         finally:

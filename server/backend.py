@@ -19,7 +19,7 @@ from shared.retrieval.requests import ContextRequest, Found, Search
 if TYPE_CHECKING:
     from asyncpg import Connection
 
-    from shared.database import PoolUse, Work
+    from shared.database import Work
     from shared.memories.conflicts import Conflicts
     from shared.memories.forget import Forgotten
     from shared.memories.history import History
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shared.retrieval.context import Context
     from shared.retrieval.meaning import Meaning
     from shared.retrieval.similar import Similar
-    from shared.status import Queue
+    from shared.status import Load, Model
     from shared.timings import TimingBuffer
 
 
@@ -39,14 +39,6 @@ class Health:
     """What a database that can be served from says of itself."""
 
     fleet: Literal["alive", "absent"]
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """How much there is to do, and how many connections do it."""
-
-    pools: Sequence[PoolUse]
-    queues: Sequence[Queue]
 
 
 class Projects(Protocol):
@@ -172,6 +164,10 @@ class Backend(Protocol):
         ...
 
     async def load(self) -> Load: ...
+
+    async def models(self) -> Sequence[Model]:
+        """The embedding models, with how much each has embedded."""
+        ...
 
     async def keep_timings(self, buffer: TimingBuffer) -> None:
         """Writes what was noted, and empties the buffer whether it could be written or not."""

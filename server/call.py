@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -13,6 +14,7 @@ import anyio.to_thread
 
 from server.backend import Backend, Projects
 from server.bound import BoundProjects
+from server.record import Leg, Meter
 from shared import screening
 from shared.domain import Aliases, Author, ProjectScope
 from shared.errors import Forbidden, SensitiveContent, UnknownOutcome
@@ -42,6 +44,7 @@ class Caller:
 class Call:
     backend: Backend
     caller: Caller
+    meter: Meter
     project: str | None = field(default=None, init=False)
     """The slug that the call resolved to, for its log line."""
 
@@ -68,6 +71,14 @@ class Call:
         if self._writes:
             return await projects.ensure_default(connection, caller.tenant, caller.author)
         return await projects.default(connection, caller.tenant)
+
+    @contextmanager
+    def timed(self, leg: Leg, *, asked: bool) -> Iterator[None]:
+        """Tells the meter how long a part of a search took; of what browses, where nothing was `asked`, nothing."""
+        began_s = time.perf_counter()
+        yield
+        if asked:
+            self.meter.searched(leg, seconds=time.perf_counter() - began_s)
 
     def refuse_read_only(self) -> None:
         if self.caller.read_only:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -16,22 +17,29 @@ from shared.settings import Settings
 
 UNKNOWN_CLIENT = "unknown"
 
-Identify = Callable[[ServerRequestContext[Any, Any], str], Caller]
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The request that a call is: its id in log, audit and trace, and what its jobs carry of the trace."""
+
+    request_id: str
+    traceparent: str | None
+
+
+Identify = Callable[[ServerRequestContext[Any, Any], Asked], Caller]
 
 
 def of_stdio(settings: Settings, *, aliases: Callable[[], Aliases]) -> Identify:
-    """Identifies the one client of a stdio server; the aliases are read once, with the first call.
-
-    Raises InvalidArgument for a MEMHUB_PROJECT that can be neither UUID nor slug.
-    """
+    """Identifies the one client of a stdio server; the aliases are read once, with the first call."""
     aliases = cache(aliases)
     project = limits.project(settings.project, "MEMHUB_PROJECT")
 
-    def identify(context: ServerRequestContext[Any, Any], request_id: str) -> Caller:
+    def identify(context: ServerRequestContext[Any, Any], asked: Asked) -> Caller:
         author = Author(
             client=limits.client_name(settings.client) if settings.client else client_name(context),
             conversation=settings.conversation,
-            request_id=request_id,
+            request_id=asked.request_id,
+            traceparent=asked.traceparent,
         )
         return Caller(tenant=settings.tenant, author=author, project=project, aliases=aliases())
 

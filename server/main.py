@@ -33,7 +33,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         loaded = settings.load()
         logs.configure(loaded.log_level)
-        from server import opening, tracing  # noqa: PLC0415
+        settings.warn_of_unknown()
+        from server import opening  # noqa: PLC0415
+        from shared import tracing  # noqa: PLC0415
 
         if settings.exports_traces():
             tracing.begin("memhub-server")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from uuid import UUID
 
 import asyncpg
 from pydantic import SecretStr
 
-from server.backend import Backend, Health, Load
+from server.backend import Backend, Health
 from server.upkeep import Upkeep
 from shared import feed, migrations, projects, statements, status
 from shared.database import Database, Work
@@ -35,6 +35,7 @@ from shared.retrieval.requests import ContextRequest, Found, Search
 from shared.retrieval.search import search
 from shared.retrieval.similar import Similar, similar
 from shared.settings import Settings
+from shared.status import Load, Model
 from shared.timings import TimingBuffer
 
 # The tool does not wait so long: it only bounds how long a late look holds its connection.
@@ -58,7 +59,7 @@ async def open_backend(settings: Settings) -> Backend:
         upkeep = Upkeep(database, settings)
         stack.push_async_callback(upkeep.aclose)
         upkeep.start()
-        return Postgres(database, _Memories(upkeep, embedder), stack.pop_all(), revive=upkeep.revive)
+        return Postgres(database, settings, upkeep, _Memories(upkeep, embedder), stack.pop_all())
 
 
 def _revealed(secret: SecretStr | None) -> str | None:
@@ -69,10 +70,11 @@ class Postgres:
     """An opened database and its services."""
 
     def __init__(
-        self, database: Database, memories: _Memories, held: AsyncExitStack, *, revive: Callable[[], None]
+        self, database: Database, settings: Settings, upkeep: Upkeep, memories: _Memories, held: AsyncExitStack
     ) -> None:
         self._database = database
-        self._revive = revive
+        self._settings = settings
+        self._upkeep = upkeep
         self._held = held
         self.projects = projects
         self.memories = memories
@@ -84,7 +86,7 @@ class Postgres:
             async with self._database.connection(work) as connection:
                 yield connection
         except BackendUnavailable:
-            self._revive()
+            self._upkeep.revive()
             raise
 
     async def health(self) -> Health:
@@ -95,7 +97,11 @@ class Postgres:
     async def load(self) -> Load:
         async with self._database.connection("read") as connection:
             queues = await status.queues(connection)
-        return Load(pools=self._database.use(), queues=queues)
+        return Load(pools=self._database.use(), queues=queues, flushes=self._upkeep.flushes())
+
+    async def models(self) -> Sequence[Model]:
+        async with self._database.connection("read") as connection:
+            return await status.models(connection, self._settings)
 
     async def keep_timings(self, buffer: TimingBuffer) -> None:
         async with self._database.connection("write") as connection:

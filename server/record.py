@@ -6,17 +6,22 @@ import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import Literal, Protocol
 
-from server import answers, tracing
-from shared import logs
+from server import answers
+from shared import logs, tracing
 from shared.errors import MemhubError
+
+Leg = Literal["embedding", "lexical", "hybrid", "whole"]
+"""Of a search: the query's vector asked for; the database by words alone, and by words and vector; all of it."""
 
 
 class Meter(Protocol):
     """Counts calls; what it is told has few values, and none that a caller chooses."""
 
     def called(self, event: str, name: str | None, *, outcome: str, seconds: float) -> None: ...
+
+    def searched(self, leg: Leg, *, seconds: float) -> None: ...
 
     def degraded(self, tool: str) -> None: ...
 
@@ -25,6 +30,8 @@ class Meter(Protocol):
 
 class Unmetered:
     def called(self, event: str, name: str | None, *, outcome: str, seconds: float) -> None: ...
+
+    def searched(self, leg: Leg, *, seconds: float) -> None: ...
 
     def degraded(self, tool: str) -> None: ...
 
@@ -40,7 +47,7 @@ class Record:
         self._meter = meter
         self._event = event
         self._name = name
-        self._trace = tracing.join(self.request_id)
+        self.traceparent = tracing.join(self.request_id)
         self._started_s = time.perf_counter()
         self._closed = False
 
@@ -50,7 +57,7 @@ class Record:
         self._closed = True
         seconds = time.perf_counter() - self._started_s
         self._meter.called(self._event, self._name, outcome=outcome, seconds=seconds)
-        traced = {} if self._trace is None else {"trace": self._trace}
+        traced = {} if self.traceparent is None else {"trace": tracing.trace_id(self.traceparent)}
         logs.event(
             self._event,
             **self.fields,  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ from mcp_types import (
 )
 from pydantic_core import PydanticSerializationError
 
-from server import caller, tracing
+from server import caller
 from server.application import Application
 from server.backend import Backend
 from server.gateway import Gateway
@@ -35,7 +35,7 @@ from server.messages import Lines, Oversized, decode
 from server.record import Unmetered
 from server.timing import Timed
 from server.wire import Wire
-from shared import logs, workspace
+from shared import logs, tracing, workspace
 from shared.settings import Settings
 
 DRAIN_S = 5.0

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 
 from server.gateway import Gateway
-from server.record import Meter
+from server.record import Leg, Meter
 from shared import timings
 from shared.errors import MemhubError
 
@@ -25,6 +25,9 @@ class Timed:
         if event == "tool_call" and name is not None:
             # An error's code is in capitals, an outcome is a word of the domain.
             self._buffer.note(name, ms=seconds * 1_000, ok=not outcome.isupper())
+
+    def searched(self, leg: Leg, *, seconds: float) -> None:
+        self._meter.searched(leg, seconds=seconds)
 
     def degraded(self, tool: str) -> None:
         self._meter.degraded(tool)

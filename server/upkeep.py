@@ -9,7 +9,7 @@ from typing import Any
 import anyio.to_thread
 
 from shared import logs
-from shared.counters import CounterBuffer
+from shared.counters import CounterBuffer, Flushes
 from shared.database import Database
 from shared.errors import MemhubError
 from shared.fleet import ensure_worker
@@ -23,11 +23,16 @@ class Upkeep:
     def __init__(self, database: Database, settings: Settings) -> None:
         self.counters = CounterBuffer()
         self.waker = Waker(lambda: database.connection("read"))
+        self._written = 0
+        self._failed = 0
         self._database = database
         self._settings = settings
         self._tasks: set[asyncio.Task[None]] = set()
         self._ensuring: asyncio.Task[None] | None = None
         self._reviving: asyncio.Task[None] | None = None
+
+    def flushes(self) -> Flushes:
+        return Flushes(written=self._written, failed=self._failed, missed=self.counters.missed)
 
     def start(self) -> None:
         """Begins to flush, and looks for a worker."""
@@ -85,5 +90,7 @@ class Upkeep:
         try:
             async with self._database.connection("write") as connection:
                 await self.counters.flush(connection)
+            self._written += 1
         except MemhubError as refused:
+            self._failed += 1
             logs.event("counters_not_flushed", level="WARNING", code=refused.code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
@@ -19,6 +20,15 @@ _APPEND = statements.load("counters")["append"]
 _UNKNOWN = (asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.CrashShutdownError)
 
 Use = Literal["search", "context", "history"]
+
+
+@dataclass(frozen=True, slots=True)
+class Flushes:
+    """What became of the flushes of a process, and hits that were not counted for want of room."""
+
+    written: int
+    failed: int
+    missed: int
 
 
 class CounterBuffer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import asyncpg
 
@@ -17,7 +17,7 @@ from shared.errors import (
     SchemaMismatch,
     UnknownOutcome,
 )
-from shared.settings import Settings
+from shared.settings import Settings, exports_traces
 
 SERVER_ROLE = "memhub_server"
 
@@ -184,7 +184,12 @@ def translated(work: Work) -> Iterator[None]:
 
 
 async def _pool(dsn: str, settings: Settings, application: str, session: Mapping[str, str]) -> asyncpg.Pool:
-    bounds = {"min_size": 0, "max_size": settings.pool_connections_max, "timeout": settings.connect_timeout_s}
+    bounds = {
+        "min_size": 0,
+        "max_size": settings.pool_connections_max,
+        "timeout": settings.connect_timeout_s,
+        "connection_class": _connection_class(),
+    }
     if settings.is_pooled:
         # Without a cache asyncpg parses, binds and runs a statement in one exchange, which a pooler never splits.
         return await asyncpg.create_pool(
@@ -206,6 +211,14 @@ async def _pool(dsn: str, settings: Settings, application: str, session: Mapping
             **session,
         },
     )
+
+
+def _connection_class() -> Any:
+    if not exports_traces():
+        return asyncpg.Connection
+    from shared.tracing.connection import TracedConnection  # noqa: PLC0415 - only who exports pays for its import
+
+    return TracedConnection
 
 
 async def _act_as_server(connection: asyncpg.Connection) -> None:

@@ -39,11 +39,12 @@ class AuthorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who speaks: client name, conversation (None outside one) and the request that a log line names."""
+    """Who speaks: client name, conversation (None outside one), the request that a log line names and its trace."""
 
     client: str
     conversation: str | None = None
     request_id: str | None = None
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

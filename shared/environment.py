@@ -16,6 +16,9 @@ import platformdirs
 from shared.errors import ConfigurationError
 
 TENANT_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
+UUID_PATTERN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+SLUG_PATTERN = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}[a-z0-9]", re.ASCII)
+PROJECT_PATTERN = re.compile(f"{SLUG_PATTERN.pattern}|(?i:{UUID_PATTERN.pattern})", re.ASCII)
 CONVERSATION_PATTERN = re.compile(r"[\x21-\x7e]{1,512}", re.ASCII)
 
 
@@ -41,11 +44,18 @@ def whereabouts(environment: Mapping[str, str]) -> Whereabouts:
     folder = environment.get("MEMHUB_DATA_DIR")
     data_dir = Path(folder).expanduser() if folder else default_data_dir()
     tenant = environment.get("MEMHUB_TENANT") or "local"
-    if not data_dir.is_absolute() or not TENANT_PATTERN.fullmatch(tenant):
-        raise ConfigurationError("MEMHUB_DATA_DIR or MEMHUB_TENANT is not valid.", next="Run `memhub doctor`.")
+    project = environment.get("MEMHUB_PROJECT") or None
+    if (
+        not data_dir.is_absolute()
+        or not TENANT_PATTERN.fullmatch(tenant)
+        or (project is not None and not PROJECT_PATTERN.fullmatch(project))
+    ):
+        raise ConfigurationError(
+            "MEMHUB_DATA_DIR, MEMHUB_TENANT or MEMHUB_PROJECT is not valid.", next="Run `memhub doctor`."
+        )
     return Whereabouts(
         database_url=environment.get("MEMHUB_DATABASE_URL") or None,
         data_dir=data_dir,
         tenant=tenant,
-        project=environment.get("MEMHUB_PROJECT") or None,
+        project=project,
     )

@@ -36,12 +36,11 @@ class Job:
     arguments: Mapping[str, Any]
 
 
-def embed_job(*, project_id: UUID, memory_id: UUID, revision: int) -> Job:
-    return Job(
-        queue=EMBED_QUEUE,
-        task=EMBED_TASK,
-        arguments={"project_id": str(project_id), "memory_id": str(memory_id), "revision_no": revision},
-    )
+def embed_job(*, project_id: UUID, memory_id: UUID, revision: int, traceparent: str | None = None) -> Job:
+    """The job of that revision; with the W3C trace context of the write, under which it then runs."""
+    arguments = {"project_id": str(project_id), "memory_id": str(memory_id), "revision_no": revision}
+    traced = {} if traceparent is None else {"traceparent": traceparent}
+    return Job(queue=EMBED_QUEUE, task=EMBED_TASK, arguments=arguments | traced)
 
 
 def encode(*jobs: Job) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, assert_never, get_args
 
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import (
     AnyHttpUrl,
     Field,
@@ -17,12 +18,20 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from shared.environment import CONVERSATION_PATTERN, TENANT_PATTERN, default_data_dir
+from shared import logs
+from shared.environment import CONVERSATION_PATTERN, PROJECT_PATTERN, TENANT_PATTERN, default_data_dir
 from shared.errors import ConfigurationError
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1", "[::1]")
+
+PREFIX = "MEMHUB_"
+# Of the shipped containers and of what `memhub connect` writes for clients.
+_OTHERS = frozenset({"MEMHUB_APP_PASSWORD", "MEMHUB_OWNER_PASSWORD", "MEMHUB_TOKEN"})
+
+_NAMED_MAX = 20
 
 _KEY = re.compile(r"[\x21-\x7e]{1,512}", re.ASCII)
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?", re.ASCII)
@@ -34,7 +43,7 @@ _HTTP_URL: TypeAdapter[AnyHttpUrl] = TypeAdapter(AnyHttpUrl)
 class Settings(BaseSettings):
     """The environment, read once; `load` is the only way in."""
 
-    model_config = SettingsConfigDict(env_prefix="MEMHUB_", extra="ignore", frozen=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True, env_ignore_empty=True)
 
     database_url: str | None = None
     database_direct_url: str | None = None
@@ -117,7 +126,10 @@ class Settings(BaseSettings):
     @classmethod
     def _is_postgres(cls, url: str | None, others: ValidationInfo) -> str | None:
         if url is not None:
-            _POSTGRES_URL.validate_python(url)
+            try:
+                _POSTGRES_URL.validate_python(url)
+            except ValidationError:
+                raise ValueError("must be a URL such as postgresql://name:password@host:5432/database") from None
             if others.field_name == "database_direct_url" and others.data.get("database_url") is None:
                 raise ValueError("is for a database whose MEMHUB_DATABASE_URL leads to a pooler: set that too")
         return url
@@ -135,6 +147,13 @@ class Settings(BaseSettings):
         if not TENANT_PATTERN.fullmatch(tenant):
             raise ValueError("1 to 128 characters, first a letter or digit, then letters, digits, '.', '_', '-'")
         return tenant
+
+    @field_validator("project")
+    @classmethod
+    def _is_project(cls, project: str | None) -> str | None:
+        if project is not None and not PROJECT_PATTERN.fullmatch(project):
+            raise ValueError("a UUID, or a slug: 2 to 64 of a-z, 0-9, '.', '_', '-', first and last a letter or digit")
+        return project
 
     @field_validator("conversation")
     @classmethod
@@ -202,13 +221,52 @@ def exports_traces() -> bool:
 def load() -> Settings:
     """Settings from the environment.
 
-    Raises ConfigurationError naming every bad variable with what is wrong with it, never its value.
+    Raises ConfigurationError naming every bad variable with its bound, never its value.
     """
     try:
         return Settings()
     except ValidationError as refused:
-        problems = "; ".join(
-            f"MEMHUB_{str(error['loc'][0]).upper()}: {error['msg'].removeprefix('Value error, ')}"
-            for error in refused.errors(include_input=False, include_url=False)
-        )
+        problems = "; ".join(_problem(error) for error in refused.errors(include_input=False, include_url=False))
         raise ConfigurationError(problems, next="Correct or unset the variables named, then start again.") from None
+
+
+def unknown() -> list[str]:
+    """Variables that look like settings and are none: a misspelt one would else be a default that nobody chose."""
+    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} | _OTHERS
+    return sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
+
+
+def warn_of_unknown() -> None:
+    """One line in the log that names them, where there are any."""
+    if names := unknown():
+        logs.event("settings_unknown", level="WARNING", names=names[:_NAMED_MAX], unknown=len(names))
+
+
+def _problem(error: ErrorDetails) -> str:
+    name = str(error["loc"][0])
+    bound = _bound(name) or error["msg"].removeprefix("Value error, ")
+    return f"{PREFIX}{name.upper()}: {bound}"
+
+
+def _bound(name: str) -> str | None:
+    """Both ends of a number's range: the library names the one that was passed, and none for what is no number."""
+    field = Settings.model_fields[name]
+    ends = [_end(rule) for rule in field.metadata if isinstance(rule, Ge | Gt | Le | Lt)]
+    if not ends:
+        return None
+    kind = "number" if float in (field.annotation, *get_args(field.annotation)) else "whole number"
+    return f"must be a {kind} {' and '.join(ends)}"
+
+
+def _end(rule: Ge | Gt | Le | Lt) -> str:
+    match rule:
+        case Ge():
+            return f"of at least {rule.ge}"
+        case Gt():
+            return f"above {rule.gt}"
+        case Le():
+            return f"at most {rule.le}"
+        case Lt():
+            return f"below {rule.lt}"
+        case _:
+            assert_never(rule)

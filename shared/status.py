@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,8 @@ import asyncpg
 import orjson
 
 from shared import statements
+from shared.counters import Flushes
+from shared.database import Database, PoolUse
 from shared.settings import Settings
 
 QUEUES = ("counters", "embed", "retention")
@@ -113,6 +116,26 @@ class Status:
         return asdict(self) | {"models": models}
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much there is to do, and how many connections do it; `flushes` are those of a server."""
+
+    pools: Sequence[PoolUse]
+    queues: Sequence[Queue]
+    flushes: Flushes | None
+
+
+async def load(database: Database) -> Load:
+    """For a process that counts no hits. Reads only."""
+    async with database.connection("read") as connection:
+        return Load(pools=database.use(), queues=await queues(connection), flushes=None)
+
+
+async def models(connection: asyncpg.Connection, settings: Settings) -> tuple[Model, ...]:
+    """Those that the database knows, with how much each has embedded. Reads only."""
+    return tuple(Model(**row) for row in await connection.fetch(_MODELS, settings.embedding_attempts_max))
+
+
 async def queues(connection: asyncpg.Connection) -> tuple[Queue, ...]:
     """The backlog of the fleet. Reads only."""
     return tuple(Queue(**row) for row in await connection.fetch(_QUEUES, list(QUEUES)))
@@ -130,14 +153,14 @@ async def status(connection: asyncpg.Connection, settings: Settings) -> Status:
         at: datetime = await connection.fetchval(_NOW)
         backlog = await queues(connection)
         troubled = await connection.fetch(_TROUBLED_JOBS, names, JOBS_LISTED_MAX)
-        models = await connection.fetch(_MODELS, settings.embedding_attempts_max)
+        known = await models(connection, settings)
         processes = await workers(connection, settings)
         runs = await connection.fetch(_LAST_RUNS)
     return Status(
         at=at,
         queues=backlog,
         troubled_jobs=tuple(TroubledJob(**row) for row in troubled),
-        models=tuple(Model(**row) for row in models),
+        models=known,
         workers=processes,
         last_runs=tuple(Run(**dict(row) | {"details": orjson.loads(row["details"])}) for row in runs),
     )

@@ -64,8 +64,13 @@ class EmbedderActor:
         await defer_once(self._database, BACKFILL_TASK, queue=outbox.EMBED_QUEUE)
         await self._defer_sweep()
 
-    async def embed_revision(self, *, project_id: str, memory_id: str, revision_no: int) -> None:
-        """The revision that the job names and a batch of others beside it; nothing when its row is done."""
+    async def embed_revision(
+        self, *, project_id: str, memory_id: str, revision_no: int, traceparent: str | None = None
+    ) -> None:
+        """The revision that the job names and a batch of others beside it; nothing when its row is done.
+
+        `traceparent` is for the span that the job already runs in.
+        """
         rows = await self._leases.claim_own(
             UUID(project_id), UUID(memory_id), revision_no, models=list(self._shelf.models)
         )

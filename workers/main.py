@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from shared import logs
 from shared.errors import MemhubError
-from shared.settings import Settings, load
+from shared.settings import Settings, exports_traces, load, warn_of_unknown
 
 if TYPE_CHECKING:
     from workers.embedding.serving import Place
@@ -31,10 +32,26 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         settings = load()
         logs.configure(settings.log_level)
-        asyncio.run(_run(arguments, settings))
+        warn_of_unknown()
+        with _traced():
+            asyncio.run(_run(arguments, settings))
     except MemhubError as refused:
         sys.stderr.write(f"memhub-worker: {refused.line}\n")
         sys.exit(1)
+
+
+@contextmanager
+def _traced() -> Iterator[None]:
+    if not exports_traces():
+        yield
+        return
+    from shared import tracing  # noqa: PLC0415 - only who exports pays for its import
+
+    tracing.begin("memhub-worker")
+    try:
+        yield
+    finally:
+        tracing.flush()
 
 
 async def _run(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -53,11 +70,11 @@ def _place(arguments: argparse.Namespace, settings: Settings) -> Place | None:
     from shared.embedding.address import embedder_socket  # noqa: PLC0415
     from workers.embedding.serving import Place  # noqa: PLC0415
 
-    if arguments.no_endpoint or "embed" not in arguments.queues:
-        return None
     if arguments.endpoint is not None:
         host, port = arguments.endpoint
         return Place(host=host, port=port)
+    if arguments.no_endpoint or "embed" not in arguments.queues:
+        return None
     return Place(path=embedder_socket(settings.data_dir))
 
 
@@ -85,9 +102,9 @@ def _parser() -> argparse.ArgumentParser:
         "--endpoint",
         type=_host_and_port,
         metavar="HOST:PORT",
-        help="serve /v1/embeddings there (default: a socket in the data folder)",
+        help="serve /v1/embeddings and /metrics there (default: with the queue embed, a socket in the data folder)",
     )
-    served.add_argument("--no-endpoint", action="store_true", help="serve no embeddings")
+    served.add_argument("--no-endpoint", action="store_true", help="serve neither")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     return parser
 

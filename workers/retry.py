@@ -13,7 +13,7 @@ from procrastinate.retry import BaseRetryStrategy, RetryDecision
 from shared.settings import Settings
 from workers.embedding.errors import EmbeddingStopped
 
-_STOPPED = (asyncio.CancelledError, JobAborted, EmbeddingStopped)
+STOPPED = (asyncio.CancelledError, JobAborted, EmbeddingStopped)
 
 
 class Backoff(BaseRetryStrategy):
@@ -23,7 +23,7 @@ class Backoff(BaseRetryStrategy):
         self._settings = settings
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
-        if isinstance(exception, _STOPPED):
+        if isinstance(exception, STOPPED):
             return RetryDecision(retry_at=datetime.now(UTC))
         if job.attempts + 1 >= self._settings.job_attempts_max:
             return None

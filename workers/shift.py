@@ -6,22 +6,27 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import asyncpg
 import psycopg
 from procrastinate import App, PsycopgConnector
 from procrastinate.manager import JobManager
+from procrastinate.middleware import WorkerMiddleware
 from procrastinate.worker import Worker
 
 from shared import logs, opening, statements
 from shared.database import SERVER_ROLE, Database
 from shared.embedded import ensure_running
 from shared.errors import BackendUnavailable
-from shared.settings import Settings
+from shared.settings import Settings, exports_traces
 from workers import actors, runs
 from workers.shelf import Shelf
+
+if TYPE_CHECKING:
+    from workers.metrics import Metrics
 
 POOL_WAIT_S = 5.0
 POLL_S = 1.0
@@ -42,11 +47,22 @@ class Orders:
     concurrency: int
 
 
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """What outlives the shifts of a process; `metrics` are there where they are served."""
+
+    shelf: Shelf
+    metrics: Metrics | None = None
+
+
 class Shift:
     """A worker whose actors are enlisted, ready to run."""
 
-    def __init__(self, app: App, database: Database, orders: Orders, settings: Settings) -> None:
+    def __init__(
+        self, app: App, database: Database, orders: Orders, settings: Settings, beside: Sequence[WorkerMiddleware]
+    ) -> None:
         self._app = app
+        self._beside = beside
         self._database = database
         self._orders = orders
         self._settings = settings
@@ -84,8 +100,16 @@ class Shift:
             install_signal_handlers=False,
             update_heartbeat_interval=self._settings.worker_heartbeat_s,
             stalled_worker_timeout=self._settings.worker_silence_s,
-            worker_middleware=[runs.errors_kept(self._database)],
+            worker_middleware=[*_spans(), *self._beside, runs.errors_kept(self._database)],
         )
+
+
+def _spans() -> list[WorkerMiddleware]:
+    if not exports_traces():
+        return []
+    from workers.spans import traced  # noqa: PLC0415 - only who exports pays for its import
+
+    return [traced]
 
 
 class _Introduced(JobManager):
@@ -108,7 +132,7 @@ class _Introduced(JobManager):
 
 
 @asynccontextmanager
-async def opened(orders: Orders, settings: Settings, shelf: Shelf) -> AsyncIterator[Shift]:
+async def opened(orders: Orders, settings: Settings, lasting: Lasting) -> AsyncIterator[Shift]:
     """A shift on the database of the settings; an embedded one is started and migrated, and not kept from stopping.
 
     Raises BackendUnavailable, ConfigurationError, SchemaMismatch, and what procrastinate's connector raises.
@@ -128,10 +152,12 @@ async def opened(orders: Orders, settings: Settings, shelf: Shelf) -> AsyncItera
         app = App(connector=connector)
         app.job_manager = _Introduced(connector, database, orders)
         async with app.open_async():
-            enlisted = actors.enlist(app, orders.queues, database=database, settings=settings, shelf=shelf)
+            enlisted = actors.enlist(app, orders.queues, database=database, settings=settings, shelf=lasting.shelf)
             for actor in enlisted:
                 await actor.start()
-            yield Shift(app, database, orders, settings)
+            metrics = lasting.metrics
+            with nullcontext() if metrics is None else metrics.watching(database):
+                yield Shift(app, database, orders, settings, [] if metrics is None else [metrics.counted])
     finally:
         database.terminate()
 

@@ -7,9 +7,11 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING
 
 import psycopg
 from procrastinate.exceptions import ConnectorException
+from starlette.routing import Route
 
 from shared import fleet, logs, outbox
 from shared.embedded import IdleWatch, stop_if_idle
@@ -20,7 +22,10 @@ from workers.embedding.endpoint import application
 from workers.embedding.serving import Endpoint, Place
 from workers.retry import backoff_s
 from workers.shelf import Shelf
-from workers.shift import Orders
+from workers.shift import Lasting, Orders
+
+if TYPE_CHECKING:
+    from workers.metrics import Metrics
 
 COME_BACK_S = 0.2
 COME_BACK_S_MAX = 10.0
@@ -41,8 +46,8 @@ async def run(orders: Orders, settings: Settings, *, place: Place | None, detach
     embedded = settings.database_url is None
     shown = fleet.shown_alive(settings.data_dir) if embedded and not detached else nullcontext()
     with shown:
-        async with _models(orders, settings, place) as shelf:
-            while await _round(orders, settings, shelf, stop, detached=detached):
+        async with _lasting(orders, settings, place) as lasting:
+            while await _round(orders, settings, lasting, stop, detached=detached):
                 # Somebody came while we were leaving: the jobs are ours again.
                 logs.event("worker_stays")
 
@@ -50,7 +55,10 @@ async def run(orders: Orders, settings: Settings, *, place: Place | None, detach
 async def once(orders: Orders, settings: Settings) -> None:
     """Drains what is due. Raises BackendUnavailable, ConfigurationError, SchemaMismatch."""
     try:
-        async with _models(orders, settings, None) as shelf, shift.opened(orders, settings, shelf) as opened:
+        async with (
+            _lasting(orders, settings, None) as lasting,
+            shift.opened(orders, settings, lasting) as opened,
+        ):
             await opened.drain()
     except (ConnectorException, psycopg.Error) as lost:
         raise BackendUnavailable(
@@ -58,12 +66,12 @@ async def once(orders: Orders, settings: Settings) -> None:
         ) from None
 
 
-async def _round(orders: Orders, settings: Settings, shelf: Shelf, stop: asyncio.Event, *, detached: bool) -> bool:
+async def _round(orders: Orders, settings: Settings, lasting: Lasting, stop: asyncio.Event, *, detached: bool) -> bool:
     """Works until told to leave; true when there is work again after all."""
     leave = asyncio.Event()
     watching = asyncio.create_task(_watch(leave, stop, settings, detached=detached), name="watch")
     try:
-        await _work(orders, settings, shelf, leave)
+        await _work(orders, settings, lasting, leave)
     except BaseException:
         watching.cancel()
         raise
@@ -87,13 +95,13 @@ async def _watch(leave: asyncio.Event, stop: asyncio.Event, settings: Settings, 
         leave.set()
 
 
-async def _work(orders: Orders, settings: Settings, shelf: Shelf, leave: asyncio.Event) -> None:
+async def _work(orders: Orders, settings: Settings, lasting: Lasting, leave: asyncio.Event) -> None:
     """One shift after the other: procrastinate's worker ends, with an error or without, when it loses the database."""
     failures = 0
     while not leave.is_set():
         began_s = asyncio.get_running_loop().time()
         try:
-            await _shift(orders, settings, shelf, leave)
+            await _shift(orders, settings, lasting, leave)
         except _GONE as gone:
             logs.event("database_lost", level="WARNING", error=type(gone).__name__)
         if leave.is_set():
@@ -105,12 +113,12 @@ async def _work(orders: Orders, settings: Settings, shelf: Shelf, leave: asyncio
             await asyncio.wait_for(leave.wait(), pause_s)
 
 
-async def _shift(orders: Orders, settings: Settings, shelf: Shelf, leave: asyncio.Event) -> None:
+async def _shift(orders: Orders, settings: Settings, lasting: Lasting, leave: asyncio.Event) -> None:
     """One shift. Told to leave before it began, it is dropped: the database may be long in coming."""
     began = asyncio.Event()
 
     async def work() -> None:
-        async with shift.opened(orders, settings, shelf) as opened:
+        async with shift.opened(orders, settings, lasting) as opened:
             began.set()
             await opened.run(leave)
 
@@ -125,24 +133,32 @@ async def _shift(orders: Orders, settings: Settings, shelf: Shelf, leave: asynci
 
 
 @asynccontextmanager
-async def _models(orders: Orders, settings: Settings, place: Place | None) -> AsyncIterator[Shelf]:
-    """The models of the process and, where there are any, the endpoint that serves them."""
+async def _lasting(orders: Orders, settings: Settings, place: Place | None) -> AsyncIterator[Lasting]:
+    """The models of the process and, where there is a place, the endpoint that serves them and the metrics."""
     shelf = Shelf(settings)
     ended = asyncio.Event()
+    metrics: Metrics | None = None
     serving: asyncio.Task[None] | None = None
     if outbox.EMBED_QUEUE in orders.queues:
         await shelf.open()
-        if place is not None and settings.embedding_provider != "none":
-            endpoint = Endpoint(application(shelf.served), place=place)
-            serving = asyncio.create_task(endpoint.run(ended), name="endpoint")
-            serving.add_done_callback(_tell_failure)
+    if place is not None:
+        metrics = _metrics(settings)
+        endpoint = Endpoint(application(shelf.served, Route("/metrics", metrics.answer)), place=place)
+        serving = asyncio.create_task(endpoint.run(ended), name="endpoint")
+        serving.add_done_callback(_tell_failure)
     try:
-        yield shelf
+        yield Lasting(shelf, metrics)
     finally:
         ended.set()
         await shelf.close()
         if serving is not None:
             await asyncio.wait({serving})
+
+
+def _metrics(settings: Settings) -> Metrics:
+    from workers.metrics import Metrics  # noqa: PLC0415 - only who serves them pays for the import
+
+    return Metrics(settings)
 
 
 def _tell_failure(serving: asyncio.Task[None]) -> None:

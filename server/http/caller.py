@@ -7,14 +7,14 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 
 from server.call import Caller
-from server.caller import client_name
+from server.caller import Asked, client_name
 from server.http.principal import ANYONE
 from server.http.tenant import PLACE, PRINCIPAL
 from shared.domain import Author
 from shared.errors import MemhubError
 
 
-def identify(context: ServerRequestContext[Any, Any], request_id: str) -> Caller:
+def identify(context: ServerRequestContext[Any, Any], asked: Asked) -> Caller:
     """Raises what stood in the way of the request's place: InvalidArgument, TenantRequired, Forbidden."""
     assert context.request is not None
     scope = context.request.scope
@@ -24,7 +24,12 @@ def identify(context: ServerRequestContext[Any, Any], request_id: str) -> Caller
     principal = scope.get(PRINCIPAL, ANYONE)
     return Caller(
         tenant=place.tenant,
-        author=Author(client=client_name(context), conversation=place.conversation, request_id=request_id),
+        author=Author(
+            client=client_name(context),
+            conversation=place.conversation,
+            request_id=asked.request_id,
+            traceparent=asked.traceparent,
+        ),
         project=place.project,
         aliases={},
         has_default=True,

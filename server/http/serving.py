@@ -19,7 +19,6 @@ from typing import Any, cast
 import uvicorn
 from starlette.types import ASGIApp
 
-from server import tracing
 from server.application import Application
 from server.backend import Backend
 from server.gateway import Gateway
@@ -28,7 +27,7 @@ from server.http.caller import identify
 from server.http.connections import ACCEPTS_MAX, Connection, Connections, bound, tell_failed_accepts
 from server.http.credentials import Credentials
 from server.http.origin import is_loopback
-from shared import logs
+from shared import logs, tracing
 from shared.errors import ConfigurationError
 from shared.settings import Settings
 

@@ -7,15 +7,13 @@ from pathlib import PurePosixPath, PureWindowsPath
 from urllib.parse import SplitResult, unquote, urlsplit
 from uuid import UUID
 
-from shared.environment import CONVERSATION_PATTERN, TENANT_PATTERN
+from shared.environment import CONVERSATION_PATTERN, SLUG_PATTERN, TENANT_PATTERN, UUID_PATTERN
 from shared.errors import InvalidArgument
 from shared.limits.texts import text
-from shared.limits.values import UUID_PATTERN
 
 GIT_REMOTE_BYTES_MAX = 1_000
 WORKSPACE_PATH_BYTES_MAX = 1_024
 
-_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}[a-z0-9]", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _HELPER = re.compile(r"[A-Za-z0-9+.-]+::")
@@ -65,7 +63,7 @@ def project(value: object, argument: str = "project") -> UUID | str | None:
 
 def slug(value: object, argument: str = "project") -> str:
     """A slug that no UUID can be mistaken for."""
-    if not isinstance(value, str) or not _SLUG.fullmatch(value) or UUID_PATTERN.fullmatch(value):
+    if not isinstance(value, str) or not SLUG_PATTERN.fullmatch(value) or UUID_PATTERN.fullmatch(value):
         raise InvalidArgument(
             argument,
             "must be a slug: 2 to 64 of a-z, 0-9, '.', '_' and '-', first and last a letter or digit",

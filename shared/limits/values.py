@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import TypeVar
 from uuid import UUID
 
 from shared.domain import MemoryType
+from shared.environment import UUID_PATTERN
 from shared.errors import InvalidArgument
 
 LIMIT_MAX = 100
@@ -16,8 +16,6 @@ REVISION_MAX = 2_147_483_647
 SUPERSEDES_MAX = 50
 TOKEN_BUDGET_MIN = 100
 TOKEN_BUDGET_MAX = 32_000
-
-UUID_PATTERN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

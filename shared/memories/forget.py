@@ -127,7 +127,12 @@ async def _bring_back(
     retired: locks.Locked,
     reason: str | None,
 ) -> None:
-    job = outbox.embed_job(project_id=scope.project_id, memory_id=retired.memory_id, revision=retired.revision + 1)
+    job = outbox.embed_job(
+        project_id=scope.project_id,
+        memory_id=retired.memory_id,
+        revision=retired.revision + 1,
+        traceparent=author.traceparent,
+    )
     await connection.execute(
         _RESTORE,
         scope.project_id,

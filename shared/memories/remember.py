@@ -81,7 +81,9 @@ class _Write:
         """A new memory in one statement; None when a live twin stands, UniqueViolationError when one appeared."""
         request, author, document = self._request, self._author, self._document
         response = _response("created", memory_id, revision=1, superseded=superseded, attestations=1)
-        job = outbox.embed_job(project_id=self._scope.project_id, memory_id=memory_id, revision=1)
+        job = outbox.embed_job(
+            project_id=self._scope.project_id, memory_id=memory_id, revision=1, traceparent=author.traceparent
+        )
         row = await self._connection.fetchrow(
             _REMEMBER,
             self._scope.project_id,

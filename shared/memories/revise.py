@@ -68,6 +68,7 @@ class _Write:
             project_id=self._scope.project_id,
             memory_id=request.memory_id,
             revision=request.expected_revision + 1,
+            traceparent=author.traceparent,
         )
         row = await self._connection.fetchrow(
             _REVISE,

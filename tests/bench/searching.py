@@ -25,6 +25,8 @@ MEMORIES_QUICK = 200
 QUERIES = 300
 QUERIES_QUICK = 10
 
+Statements = list[tuple[str, tuple[Any, ...]]]
+
 
 async def figures(options: Options) -> list[Figure]:
     memories = options.count(MEMORIES, MEMORIES_QUICK)
@@ -63,7 +65,7 @@ async def _taken(connection: asyncpg.Connection, scope: ProjectScope, query: str
     searched = time.perf_counter()
     await connection.fetchval("SELECT 1")
     selected = time.perf_counter()
-    recorder = _Recorder(connection)
+    recorder = Recorder(connection)
     await search(recorder, scope, AUTHOR, request)
     own_ms = sum([await _timed_by_database(connection, *call) for call in recorder.calls])
     return (searched - began) * 1_000, (selected - searched) * 1_000, own_ms
@@ -76,12 +78,12 @@ async def _timed_by_database(connection: asyncpg.Connection, sql: str, arguments
     return took_ms
 
 
-class _Recorder:
+class Recorder:
     """A connection that notes the statements that pass through it."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
-        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.calls: Statements = []
 
     async def fetch(self, sql: str, *arguments: Any) -> Any:
         self.calls.append((sql, arguments))

@@ -1,70 +1,136 @@
-"""Spans reach a collector where OpenTelemetry's own variables name one, under the request id of log and audit."""
+"""Spans reach a collector where OpenTelemetry's own variables name one: of a call, its statements and its job."""
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import psycopg
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+import pytest
 
-from tests.http.callers import client
-from tests.http.processes import WAIT_S, serving
+from tests.collector import Collector, collecting, told
+from tests.http.callers import RawClient, client
+from tests.http.processes import Process, serving
+from tests.workers.processes import environment, ran
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+SECRET = "Zanzibar keeps the harbour open."
+TAG = "tag-nobody-may-read"
+JOBS = "SELECT args FROM procrastinate_jobs WHERE task_name = 'embed_revision'"
 
 
-@contextmanager
-def collecting() -> Iterator[tuple[str, queue.Queue[Any]]]:
-    spans: queue.Queue[Any] = queue.Queue()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
-                for scope in resource.scope_spans:
-                    for span in scope.spans:
-                        spans.put(span)
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_arguments: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", spans
-        finally:
-            server.shutdown()
-            thread.join()
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with collecting() as collector:
+        yield collector
 
 
-async def test_a_call_is_one_request_in_log_audit_and_trace(tmp_path: Path, database_url: str) -> None:
-    with collecting() as (endpoint, spans):
-        settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_EXPORTER_OTLP_COMPRESSION": "none"}
-        with serving(tmp_path, MEMHUB_DATABASE_URL=database_url, **settings) as process:
-            async with client(process.url, "2026-07-28", tenant="t") as raw:
-                message, own = raw.message(
-                    "tools/call", {"name": "memory_remember", "arguments": {"content": "Traced."}}
-                )
-                message["params"]["_meta"]["traceparent"] = f"00-{TRACE}-{PARENT}-01"
-                assert (await raw.post(message, headers=own)).status_code == 200
-            logged = process.event("tool_call")
-            process.process.terminate()
-            process.process.wait(WAIT_S)
-        while (span := spans.get(timeout=WAIT_S)).name != "tools/call memory_remember":
-            pass
-    attributes = {attribute.key: attribute.value.string_value for attribute in span.attributes}
-    assert attributes["memhub.request_id"] == logged["request_id"]
+@pytest.fixture
+def traced(tmp_path: Path, database_url: str, collector: Collector) -> Iterator[Process]:
+    with serving(tmp_path, MEMHUB_DATABASE_URL=database_url, **collector.settings) as process:
+        yield process
+
+
+async def remember(raw: RawClient, *, sampled: bool = True) -> None:
+    arguments = {"content": SECRET, "tags": [TAG], "client_request_id": "key-of-a-retry"}
+    message, own = raw.message("tools/call", {"name": "memory_remember", "arguments": arguments})
+    message["params"]["_meta"]["traceparent"] = f"00-{TRACE}-{PARENT}-0{int(sampled)}"
+    message["params"]["_meta"]["tracestate"] = "vendor=words-of-the-caller"
+    answer = await raw.post(message, headers=own)
+    assert answer.json()["result"]["structuredContent"]["outcome"] == "created"
+
+
+async def test_a_call_is_one_request_in_log_audit_and_trace(
+    traced: Process, collector: Collector, database_url: str
+) -> None:
+    async with client(traced.url, "2026-07-28", tenant="t") as raw:
+        await remember(raw)
+    logged = traced.event("tool_call")
+    span = collector.named("memhub-server", "tools/call memory_remember")
+    assert told(span)["memhub.request_id"] == logged["request_id"]
     assert (span.trace_id.hex(), span.parent_span_id.hex(), logged["trace"]) == (TRACE, PARENT, TRACE)
     with psycopg.connect(database_url) as database:
         audited = database.execute("SELECT request_id FROM memhub.audit_events WHERE event = 'remembered'").fetchone()
     assert audited == (logged["request_id"],)
+
+
+async def test_one_trace_goes_from_the_call_over_its_statements_to_its_job_in_another_process(
+    traced: Process, collector: Collector, database_url: str, tmp_path: Path
+) -> None:
+    """Fails without the connection class in shared/database.py, or the job's traceparent in shared/outbox.py."""
+    async with client(traced.url, "2026-07-28", tenant="t") as raw:
+        await remember(raw)
+    worked = ran("--once", "--queues", "embed", environment=environment(database_url, tmp_path, **collector.settings))
+    assert worked.returncode == 0, worked.stderr
+
+    call = collector.named("memhub-server", "tools/call memory_remember")
+    written = collector.named("memhub-server", "memories.remember")
+    job = collector.named("memhub-worker", "embed_revision")
+    claimed = collector.find("memhub-worker", lambda span: span.parent_span_id == job.span_id and span.name[0] == "e")
+    assert {span.trace_id.hex() for span in (call, written, job, claimed)} == {TRACE}
+    assert written.parent_span_id == job.parent_span_id == call.span_id
+    assert told(job)["messaging.destination.name"] == "embed"
+    assert claimed.name.startswith("embedding.")
+    assert not b"".join(collector.bodies).count(b"SELECT")
+
+
+async def test_a_span_tells_nothing_of_what_was_said(
+    traced: Process, collector: Collector, database_url: str, tmp_path: Path
+) -> None:
+    async with client(traced.url, "2026-07-28", tenant="tenant-of-mine") as raw:
+        await remember(raw)
+        await raw.use("memory_search", query="harbour of Zanzibar")
+        await raw.refused("memory_remember", content="ghp_" + "a1B2" * 9)
+        await raw.request("tools/call", {"name": "made-up-by-a-caller", "arguments": {"content": SECRET}})
+    ran("--once", "--queues", "embed", environment=environment(database_url, tmp_path, **collector.settings))
+    collector.named("memhub-server", "tools/call unknown")
+    collector.named("memhub-server", "retrieval.candidates")
+    collector.named("memhub-worker", "embed_revision")
+    sent = b"".join(collector.bodies)
+    for said in ("Zanzibar", TAG, "harbour", "ghp_", "key-of-a-retry", "made-up", "INSERT"):
+        assert said.encode() not in sent, said
+
+
+async def test_a_job_carries_the_trace_and_nothing_else_of_the_caller(
+    traced: Process, collector: Collector, database_url: str
+) -> None:
+    async with client(traced.url, "2026-07-28", tenant="t") as raw:
+        await remember(raw)
+    call = collector.named("memhub-server", "tools/call memory_remember")
+    with psycopg.connect(database_url) as database:
+        [(arguments,)] = database.execute(JOBS).fetchall()
+    assert arguments.keys() == {"project_id", "memory_id", "revision_no", "traceparent"}
+    assert arguments["traceparent"] == f"00-{TRACE}-{call.span_id.hex()}-01"
+
+
+async def test_a_trace_that_is_not_sampled_is_not_sampled_in_the_job_either(
+    traced: Process, collector: Collector, database_url: str, tmp_path: Path
+) -> None:
+    async with client(traced.url, "2026-07-28", tenant="t") as raw:
+        await remember(raw, sampled=False)
+        await raw.use("memory_search")
+    ran("--once", "--queues", "embed", environment=environment(database_url, tmp_path, **collector.settings))
+    collector.named("memhub-server", "tools/call memory_search")
+    collector.named("memhub-worker", "sweep_embeddings")
+    assert all(span.trace_id.hex() != TRACE for _, span in collector.spans)
+
+
+async def test_nothing_is_recorded_where_no_collector_is_named(tmp_path: Path, database_url: str) -> None:
+    with serving(tmp_path, MEMHUB_DATABASE_URL=database_url) as process:
+        async with client(process.url, "2025-11-25", tenant="t") as raw:
+            await raw.use("memory_remember", content="Not traced.")
+        assert "trace" not in process.event("tool_call")
+    with psycopg.connect(database_url) as database:
+        [(arguments,)] = database.execute(JOBS).fetchall()
+    assert "traceparent" not in arguments
+
+
+def test_a_collector_that_does_not_answer_holds_no_process(
+    collector: Collector, database_url: str, tmp_path: Path
+) -> None:
+    """Fails without the bound in tracing.flush."""
+    collector.answering.clear()
+    patient = environment(database_url, tmp_path, **collector.settings, OTEL_EXPORTER_OTLP_TIMEOUT="3600")
+    worked = ran("--once", "--queues", "retention", environment=patient)
+    assert worked.returncode == 0, worked.stderr
+    assert collector.bodies

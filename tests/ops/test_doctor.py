@@ -128,6 +128,7 @@ async def test_the_command_shows_them_and_exits_1_where_one_is_wrong(
     assert (ran.returncode, [each["name"] for each in told if not each["well"]]) == (1, ["durability", "workers"])
 
     await employ(connection, "embed", "counters", "retention")
-    shown = installation.run("doctor", environment=url)
+    shown = installation.run("doctor", environment=url | {"MEMHUB_TENANTS": "x"})
+    assert "no such setting: MEMHUB_TENANTS" in shown.stdout
     assert (shown.returncode, shown.stderr) == (1, "")
     assert "1 alive" in shown.stdout

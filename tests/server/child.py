@@ -1,6 +1,6 @@
 """The real stdio server over the in-memory backend, with handles for a test to hold it by.
 
-The database is there when the file MEMHUB_TEST_DATABASE is. A memory `slow` makes the file `begun` beside
+The database is there when the file TEST_DATABASE is. A memory `slow` makes the file `begun` beside
 it, waits in its write for `go` and then makes `written`; `noisy` prints to stdout; `bug` crashes.
 """
 
@@ -19,7 +19,7 @@ from shared import logs, settings
 from shared.errors import BackendUnavailable
 from tests.server.memory import InMemory, with_project
 
-DATABASE = Path(os.environ["MEMHUB_TEST_DATABASE"])
+DATABASE = Path(os.environ["TEST_DATABASE"])
 
 
 class Child(InMemory):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import UUID, uuid5
 
-from server.backend import Health, Load
+from server.backend import Health
 from shared.database import Work
 from shared.domain import Aliases, Author, AuthorKind, Change, Changes, Memory, ProjectScope, Status, Used
 from shared.embedding.models import EmbeddingModel
@@ -26,6 +26,7 @@ from shared.retrieval.context import Budget, Context, Selection
 from shared.retrieval.meaning import UNKNOWN, Meaning
 from shared.retrieval.requests import ContextRequest, Found, Hit, Search
 from shared.retrieval.selection import Dropped
+from shared.status import Load, Model
 
 NAMESPACE = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -75,7 +76,10 @@ class InMemory:
         return Health(fleet="absent")
 
     async def load(self) -> Load:
-        return Load(pools=(), queues=())
+        return Load(pools=(), queues=(), flushes=None)
+
+    async def models(self) -> Sequence[Model]:
+        return ()
 
     async def keep_timings(self, buffer: Any) -> None:
         self.timed = len(buffer)

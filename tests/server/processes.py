@@ -131,7 +131,7 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "MEMHUB_DATA_DIR": str(folder / "data"),
         "MEMHUB_PROJECT": "app",
-        "MEMHUB_TEST_DATABASE": str(folder / "database"),
+        "TEST_DATABASE": str(folder / "database"),
         **settings,
     }
 

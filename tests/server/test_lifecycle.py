@@ -324,6 +324,14 @@ def test_a_bad_project_setting_is_named_too(tmp_path: Path) -> None:
         assert "MEMHUB_PROJECT" in line
 
 
+def test_a_variable_that_is_no_setting_is_named_once_at_start(tmp_path: Path) -> None:
+    with running(tmp_path, PRODUCT, MEMHUB_TENANTS="x", MEMHUB_DATABASE_URL="postgresql://nobody@127.0.0.1:1/n") as raw:
+        raw.close_stdin()
+        assert raw.ended() == 0
+        events = [json.loads(line) for line in raw.stderr().splitlines()]
+    assert [event["names"] for event in events if event["event"] == "settings_unknown"] == [["MEMHUB_TENANTS"]]
+
+
 @pytest.mark.parametrize(("argument", "status"), [("--help", 0), ("--no-such", 2)])
 def test_usage(tmp_path: Path, argument: str, status: int) -> None:
     with running(tmp_path, (*PRODUCT, argument)) as raw:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from contextlib import ExitStack
@@ -62,6 +63,13 @@ def test_settings_that_cannot_work_are_refused_in_one_line(
     assert refused.returncode == 1
     assert len(told) == 1
     assert named in told[0]
+
+
+def test_a_variable_that_is_no_setting_is_named_at_start(data_dir: Path) -> None:
+    away = environment("postgresql://nobody@127.0.0.1:1/none", data_dir, MEMHUB_SWEEP_EVRY_S="1")
+    told = [json.loads(line) for line in ran("--once", environment=away).stderr.splitlines() if line.startswith("{")]
+
+    assert [event["names"] for event in told if event["event"] == "settings_unknown"] == [["MEMHUB_SWEEP_EVRY_S"]]
 
 
 async def test_once_drains_what_is_due_with_the_packaged_model_and_exits_0(
