@@ -66,10 +66,10 @@ def _issuer(settings: Settings) -> Issuer | None:
 
 def build(settings: Settings, *, bound: str, gateway: Gateway, application: Application, doors: Doors) -> ASGIApp:
     """The application of one process bound to the host `bound`; entering its lifespan begins to open the database."""
-    # Plain JSON answers: nothing of ours streams but subscriptions, and they stream in either mode.
+    # Plain JSON answers where no call streams: subscriptions do in either mode.
     sessions = Sessions(
         application.server(),
-        json_response=True,
+        json_response=not application.streams_calls,
         max_request_body_size=settings.http_body_bytes_max,
         max_sessions=settings.http_sessions_max,
         caller_max=settings.sessions_per_caller_max,

@@ -41,10 +41,17 @@ _BACKLOG = 2_048
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-def run(settings: Settings, *, host: str, port: int, opener: Callable[[], Awaitable[Backend]]) -> None:
+def run(
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    opener: Callable[[], Awaitable[Backend]],
+    kind: type[Application] = Application,
+) -> None:
     """Serve until a signal and end the process. Raises ConfigurationError before the port is bound."""
     gateway = Gateway(opener=opener)
-    application = Application(gateway=gateway, identify=identify)
+    application = kind(gateway=gateway, identify=identify)
     doors = app.doors(settings, gateway)
     asgi = app.build(settings, bound=host, gateway=gateway, application=application, doors=doors)
     connections = Connections(
