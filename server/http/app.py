@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from server.application import Application
 from server.gateway import Gateway
-from server.http import health, metadata, mounts
+from server.http import bodies, health, metadata, mounts
 from server.http.auth import AuthMiddleware
 from server.http.credentials import Credentials, Issuer
 from server.http.metrics import Metrics
@@ -66,9 +66,11 @@ def _issuer(settings: Settings) -> Issuer | None:
 
 def build(settings: Settings, *, bound: str, gateway: Gateway, application: Application, doors: Doors) -> ASGIApp:
     """The application of one process bound to the host `bound`; entering its lifespan begins to open the database."""
+    server = application.server()
+    server.middleware.append(bodies.as_sent)
     # Plain JSON answers where no call streams: subscriptions do in either mode.
     sessions = Sessions(
-        application.server(),
+        server,
         json_response=not application.streams_calls,
         max_request_body_size=settings.http_body_bytes_max,
         max_sessions=settings.http_sessions_max,
