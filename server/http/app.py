@@ -64,12 +64,11 @@ def _issuer(settings: Settings) -> Issuer | None:
     return OAuthIssuer(settings, Keys(settings.oauth_issuer))
 
 
-def build(settings: Settings, *, bound: str, gateway: Gateway, application: Application, doors: Doors) -> ASGIApp:
-    """The application of one process bound to the host `bound`; entering its lifespan begins to open the database."""
+def sessions(settings: Settings, application: Application) -> Sessions:
     server = application.server()
     server.middleware.append(bodies.as_sent)
     # Plain JSON answers where no call streams: subscriptions do in either mode.
-    sessions = Sessions(
+    return Sessions(
         server,
         json_response=not application.streams_calls,
         max_request_body_size=settings.http_body_bytes_max,
@@ -77,6 +76,18 @@ def build(settings: Settings, *, bound: str, gateway: Gateway, application: Appl
         caller_max=settings.sessions_per_caller_max,
         session_idle_timeout=settings.http_session_idle_s,
     )
+
+
+def build(
+    settings: Settings,
+    *,
+    bound: str,
+    gateway: Gateway,
+    application: Application,
+    sessions: Sessions,
+    doors: Doors,
+) -> ASGIApp:
+    """The application of one process bound to the host `bound`; entering its lifespan begins to open the database."""
     metrics = Metrics(gateway, watches=lambda: application.subscriptions.hub.watches)
     application.meter = timed = Timed(metrics, gateway, flush_s=settings.stats_flush_s)
     routes = [*_routes(settings, gateway, sessions), Route("/metrics", metrics.answer)]

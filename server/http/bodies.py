@@ -31,7 +31,9 @@ class Readable:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         first = await receive()
-        if first["type"] == "http.request" and _is_suspect(first["body"]):
+        if first["type"] != "http.request" or first["more_body"]:
+            return  # Its client has left in the middle of it.
+        if _is_suspect(first["body"]):
             value = _parsed(first["body"])
             if lenient.has_unusable_id(value):
                 await _unusable()(scope, receive, send)

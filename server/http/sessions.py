@@ -26,6 +26,11 @@ class Sessions(StreamableHTTPSessionManager):
         self._caller_max = caller_max
         self._of_caller: Counter[str] = Counter()
 
+    def close_streams(self) -> None:
+        """Ends every stream of the older era; the sessions stay, for calls that are in flight."""
+        for transport in list(self._server_instances.values()):
+            transport.close_standalone_sse_stream()
+
     async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         await Readable(super()._handle_request)(scope, receive, send)
 

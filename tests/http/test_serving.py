@@ -73,14 +73,14 @@ async def test_probes_tell_a_process_that_lives_from_one_that_can_serve(tmp_path
 async def test_a_signal_ends_the_process_in_time_and_with_success_under_open_streams(
     tmp_path: Path, database_url: str, number: signal.Signals
 ) -> None:
+    """A stream that is cut instead of ended raises here: without close_streams, or with uvicorn's own handle_exit."""
     with serving(tmp_path, MEMHUB_DATABASE_URL=database_url) as process:
         async with client(process.url, "2025-11-25", tenant="t") as raw:
             async with raw.http.stream("GET", "/mcp", headers=raw.all_headers()) as opened:
                 assert opened.status_code == 200
                 begun = time.monotonic()
                 process.process.send_signal(number)
-                with pytest.raises(httpx2.RemoteProtocolError):
-                    await opened.aread()
+                await opened.aread()
             status = await asyncio.to_thread(process.process.wait, WAIT_S)
     assert status == 0
     assert time.monotonic() - begun < 10
