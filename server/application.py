@@ -33,6 +33,9 @@ Context = ServerRequestContext[Any, Any]
 class Application:
     """The handlers of one server process. Listings never touch the database."""
 
+    streams_calls = False
+    """Whether a call may tell or ask its client something before it answers: none of ours does."""
+
     def __init__(self, *, gateway: Gateway, identify: Identify) -> None:
         self._gateway = gateway
         self._identify = identify

@@ -7,11 +7,19 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, RequestId
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    RequestId,
+)
 from mcp_types.jsonrpc import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from server.characters import scrubbed
+from server import lenient
 
 LINE_BYTES_MAX = 1_048_576
 """Five times the longest content with every character escaped."""
@@ -68,7 +76,7 @@ class Lines:
 
 
 def decode(line: bytes | Oversized) -> tuple[JSONRPCMessage | None, JSONRPCError | None]:
-    """The message to serve, or else the error to answer; neither for a broken notification."""
+    """The message to serve, or else the error to answer; neither for a broken notification or answer."""
     if isinstance(line, Oversized):
         return None, _refused(
             _edge_id(line.head, line.tail),
@@ -76,55 +84,44 @@ def decode(line: bytes | Oversized) -> tuple[JSONRPCMessage | None, JSONRPCError
             f"A message of more than {LINE_BYTES_MAX:,} bytes was refused; content is at most 32,000 bytes.",
         )
     try:
-        return jsonrpc_message_adapter.validate_json(line, by_name=False), None
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
         return _decode_leniently(line)
+    return _decode_leniently(line) if isinstance(message, JSONRPCNotification) else (message, None)
 
 
 def _decode_leniently(line: bytes) -> tuple[JSONRPCMessage | None, JSONRPCError | None]:
     """The fast parser drops a whole message for one lone surrogate, and its client would wait for ever."""
     try:
-        value = _without_surrogates(json.loads(line.decode("utf-8", "surrogateescape")))
+        value = _without_surrogates(lenient.parsed(line))
     except (ValueError, RecursionError):
         return None, _refused(_edge_id(line, line), PARSE_ERROR, "This line is not JSON.")
+    if lenient.has_unusable_id(value):
+        return None, lenient.UNUSABLE_ID
     try:
         return jsonrpc_message_adapter.validate_python(value, by_name=False), None
     except ValidationError:
         return None, _not_a_message(value)
 
 
+def _without_surrogates(value: Any) -> Any:
+    """Scrubbed everywhere but in the values of a tool's arguments, whose refusal shall name the argument."""
+    sent = lenient.arguments_of(value)
+    if sent is None:
+        return lenient.scrub(value)
+    clean = lenient.scrub({**value, "params": {**value["params"], "arguments": {}}})
+    clean["params"]["arguments"] = sent
+    return clean
+
+
 def _not_a_message(value: Any) -> JSONRPCError | None:
     if isinstance(value, dict) and "method" not in value and ("result" in value or "error" in value):
         return None
-    if isinstance(value, dict) and "method" in value and value.get("id") is None:
+    if isinstance(value, dict) and "method" in value and "id" not in value:
         return None
     found = value.get("id") if isinstance(value, dict) else None
-    usable = isinstance(found, str | int) and not isinstance(found, bool)
-    return _refused(found if usable else None, INVALID_REQUEST, "This is not a JSON-RPC 2.0 message of MCP.")
-
-
-def _without_surrogates(value: Any) -> Any:
-    """Scrubbed everywhere but in the values of a tool's arguments, whose refusal shall name the argument."""
-    match value:
-        case {"method": "tools/call", "params": {"arguments": {**arguments}}}:
-            kept = {scrubbed(str(name)): argument for name, argument in arguments.items()}
-            clean = _scrub({**value, "params": {**value["params"], "arguments": {}}})
-            clean["params"]["arguments"] = kept
-            return clean
-        case _:
-            return _scrub(value)
-
-
-def _scrub(value: Any) -> Any:
-    match value:
-        case str():
-            return scrubbed(value)
-        case list():
-            return [_scrub(item) for item in value]
-        case dict():
-            return {scrubbed(str(name)): _scrub(item) for name, item in value.items()}
-        case _:
-            return value
+    request_id = found if lenient.is_usable_id(found) else None
+    return _refused(request_id, INVALID_REQUEST, "This is not a JSON-RPC 2.0 message of MCP.")
 
 
 def _edge_id(head: bytes, tail: bytes) -> RequestId | None:

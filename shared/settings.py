@@ -77,6 +77,7 @@ class Settings(BaseSettings):
     http_sessions_max: int = Field(default=10_000, ge=1, le=1_000_000)
     http_sessions_per_caller_max: int | None = Field(default=None, ge=1, le=1_000_000)
     http_request_head_timeout_s: float = Field(default=10, gt=0, le=600)
+    http_stall_timeout_s: float = Field(default=30, gt=0, le=600)
     http_recheck_s: float = Field(default=10, gt=0, le=3_600)
     http_session_idle_s: float = Field(default=1_800, gt=0, le=86_400)
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from server.application import Application
 from server.gateway import Gateway
-from server.http import health, metadata, mounts
+from server.http import bodies, health, metadata, mounts
 from server.http.auth import AuthMiddleware
 from server.http.credentials import Credentials, Issuer
 from server.http.metrics import Metrics
@@ -64,17 +64,30 @@ def _issuer(settings: Settings) -> Issuer | None:
     return OAuthIssuer(settings, Keys(settings.oauth_issuer))
 
 
-def build(settings: Settings, *, bound: str, gateway: Gateway, application: Application, doors: Doors) -> ASGIApp:
-    """The application of one process bound to the host `bound`; entering its lifespan begins to open the database."""
-    # Plain JSON answers: nothing of ours streams but subscriptions, and they stream in either mode.
-    sessions = Sessions(
-        application.server(),
-        json_response=True,
+def sessions(settings: Settings, application: Application) -> Sessions:
+    server = application.server()
+    server.middleware.append(bodies.as_sent)
+    # Plain JSON answers where no call streams: subscriptions do in either mode.
+    return Sessions(
+        server,
+        json_response=not application.streams_calls,
         max_request_body_size=settings.http_body_bytes_max,
         max_sessions=settings.http_sessions_max,
         caller_max=settings.sessions_per_caller_max,
         session_idle_timeout=settings.http_session_idle_s,
     )
+
+
+def build(
+    settings: Settings,
+    *,
+    bound: str,
+    gateway: Gateway,
+    application: Application,
+    sessions: Sessions,
+    doors: Doors,
+) -> ASGIApp:
+    """The application of one process bound to the host `bound`; entering its lifespan begins to open the database."""
     metrics = Metrics(gateway, watches=lambda: application.subscriptions.hub.watches)
     application.meter = timed = Timed(metrics, gateway, flush_s=settings.stats_flush_s)
     routes = [*_routes(settings, gateway, sessions), Route("/metrics", metrics.answer)]

@@ -21,6 +21,9 @@ from shared import logs
 from shared.errors import Forbidden, MemhubError, Unauthorized
 
 PUBLIC = frozenset({"/livez", "/health", "/readyz"})
+OPERATORS = frozenset({"/metrics"})
+"""What tells of the whole process: not for a credential that belongs to one tenant."""
+
 WELL_KNOWN = "/.well-known/"
 _RETRY_AFTER_S = 2
 
@@ -78,6 +81,8 @@ class AuthMiddleware:
             principal = await self._credentials.principal(_bearer(Headers(scope=scope)))
         except MemhubError as error:
             return self._refused(error)
+        if principal.tenant is not None and scope["path"] in OPERATORS:
+            return self._refused(_of_one_tenant())
         # The unbound key is the operator's own and shared by many clients.
         if principal.identity not in (None, KEY_IDENTITY):
             wait_s = self._rates.wait_s(str(principal.identity))
@@ -116,6 +121,13 @@ class AuthMiddleware:
     def _challenge(self, fields: dict[str, str]) -> str:
         named = {**fields, **({"resource_metadata": self._metadata_url} if self._metadata_url else {})}
         return "Bearer " + ", ".join(f'{name}="{value.replace(chr(34), chr(39))}"' for name, value in named.items())
+
+
+def _of_one_tenant() -> Forbidden:
+    return Forbidden(
+        "Authorization: this is told of the whole process, and this credential belongs to one tenant.",
+        next="Read it with the key of MEMHUB_API_KEY.",
+    )
 
 
 def _may_stream(scope: Scope) -> bool:

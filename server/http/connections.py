@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from uvicorn.config import Config
@@ -24,6 +26,10 @@ _UNSEEN = 4 * ACCEPTS_MAX
 """An accepted socket comes to its protocol two turns of the loop later, and a closed one ends a turn after that."""
 
 _TELL_EVERY_S = 10.0
+_LATE = (
+    b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
+    b"Content-Type: text/plain; charset=utf-8\r\nContent-Length: 38\r\n\r\nThe body did not come whole in time.\r\n"
+)
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 2\r\nConnection: close\r\n"
     b"Content-Type: text/plain; charset=utf-8\r\nContent-Length: 21\r\n\r\nToo many connections."
@@ -46,12 +52,14 @@ def bound(*, pool: int) -> int:
 class Connections:
     """All that are open. Of too many, the one that waits longest without a request goes; if none waits, the new one."""
 
-    def __init__(self, *, maximum: int, head_s: float) -> None:
+    def __init__(self, *, maximum: int, head_s: float, stall_s: float) -> None:
         self.head_s = head_s
+        self.stall_s = stall_s
         self._maximum = maximum
         self._open: set[Connection] = set()
         self._waiting: dict[Connection, None] = {}
         self._dropped = Told("http_connections_full")
+        self._stalled = Told("http_stalled")
 
     def admit(self, connection: Connection) -> bool:
         if len(self._open) >= self._maximum:
@@ -69,6 +77,11 @@ class Connections:
         if connection in self._open:
             self._waiting.setdefault(connection)
 
+    def give_up(self, connection: Connection, *, waited_for: str) -> None:
+        """Ends one whose client neither sends nor takes what it has to."""
+        self._stalled.tell(waited_for=waited_for)
+        connection.transport.abort()
+
     def work(self, connection: Connection) -> None:
         self._waiting.pop(connection, None)
 
@@ -78,8 +91,8 @@ class Connections:
 
 
 class Connection(H11Protocol):
-    """uvicorn's, with a deadline for the head of every request: its own begins with the first answer and ends with the
-    next byte."""
+    """uvicorn's, with deadlines: for the head of every request, for its body, and for the next bytes of an answer that
+    wait to be taken. uvicorn's own begins with the first answer and ends with the next byte."""
 
     def __init__(
         self,
@@ -92,7 +105,7 @@ class Connection(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._all = connections
-        self._deadline: asyncio.TimerHandle | None = None
+        self._head, self._body, self._answer = (_Deadline(self.loop) for _ in range(3))
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -111,17 +124,32 @@ class Connection(H11Protocol):
 
     def handle_events(self) -> None:
         super().handle_events()
-        if self._has_request():
-            self._all.work(self)
-            self._cancel()
+        if not self._has_request():
+            return
+        self._all.work(self)
+        self._head.cancel()
+        if self.cycle.more_body:
+            self._body.begin(self._all.stall_s, self._body_is_late)
+        else:
+            self._body.cancel()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if not self._has_request():
+            self._body.cancel()
             self._all.wait(self)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._answer.begin(self._all.stall_s, partial(self._all.give_up, self, waited_for="answer"))
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._answer.cancel()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        self._cancel()
+        for deadline in (self._head, self._body, self._answer):
+            deadline.cancel()
         self._all.forget(self)
         super().connection_lost(exc)
 
@@ -130,13 +158,29 @@ class Connection(H11Protocol):
 
     def _await_head(self) -> None:
         self._all.wait(self)
-        if self._deadline is None:
-            self._deadline = self.loop.call_later(self._all.head_s, self.transport.abort)
+        self._head.begin(self._all.head_s, self.transport.abort)
 
-    def _cancel(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+    def _body_is_late(self) -> None:
+        if not self.cycle.response_started:
+            self.transport.write(_LATE)
+        self._all.give_up(self, waited_for="body")
+
+
+class _Deadline:
+    """One at a time: to begin it again changes nothing until it is cancelled."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._handle: asyncio.TimerHandle | None = None
+
+    def begin(self, seconds: float, missed: Callable[[], None]) -> None:
+        if self._handle is None:
+            self._handle = self._loop.call_later(seconds, missed)
+
+    def cancel(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
 
 
 class Told:

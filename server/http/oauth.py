@@ -52,7 +52,8 @@ class OAuthIssuer:
                 f"Authorization: this token lacks the scope {self._scope}.", next="Ask the issuer for that scope."
             )
         return Principal(
-            identity=f"oauth:{self._issuer} {claims['sub']}",
+            # With the tenant: a session tells what it subscribed to, and its subject may come to belong elsewhere.
+            identity=f"oauth:{self._issuer} {tenant} {claims['sub']}",
             tenant=tenant,
             read_only=self._write_scope is not None and self._write_scope not in scopes,
         )

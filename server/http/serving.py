@@ -1,7 +1,7 @@
 """One HTTP server process, from the bound port to a clean end.
 
-A signal arrives -> no new connections -> listen streams end with their result -> calls in flight finish, within a
-bound -> sessions close, cancelling what is left but writes -> the backend closes -> the process exits.
+A signal arrives -> no new connections -> streams end, those of the newer era with their result -> calls in flight
+finish, within a bound -> sessions close, cancelling what is left but writes -> the backend closes -> the process exits.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, cast
@@ -40,17 +40,34 @@ _BACKLOG = 2_048
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-def run(settings: Settings, *, host: str, port: int, opener: Callable[[], Awaitable[Backend]]) -> None:
+def run(
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    opener: Callable[[], Awaitable[Backend]],
+    kind: type[Application] = Application,
+) -> None:
     """Serve until a signal and end the process. Raises ConfigurationError before the port is bound."""
     gateway = Gateway(opener=opener)
-    application = Application(gateway=gateway, identify=identify)
+    application = kind(gateway=gateway, identify=identify)
     doors = app.doors(settings, gateway)
-    asgi = app.build(settings, bound=host, gateway=gateway, application=application, doors=doors)
+    sessions = app.sessions(settings, application)
+    asgi = app.build(settings, bound=host, gateway=gateway, application=application, sessions=sessions, doors=doors)
     connections = Connections(
-        maximum=bound(pool=settings.pool_connections_max), head_s=settings.http_request_head_timeout_s
+        maximum=bound(pool=settings.pool_connections_max),
+        head_s=settings.http_request_head_timeout_s,
+        stall_s=settings.http_stall_timeout_s,
     )
     listener = _bind(host, port)
-    server = _Server(asgi, listener, application, credentials=doors.credentials, host=host, connections=connections)
+    server = _Server(
+        asgi,
+        listener,
+        streams=(application.subscriptions.close_streams, sessions.close_streams),
+        credentials=doors.credentials,
+        host=host,
+        connections=connections,
+    )
     try:
         asyncio.run(server.serve([listener]))
     except BaseException as bug:
@@ -66,8 +83,8 @@ class _Server(uvicorn.Server):
         self,
         asgi: ASGIApp,
         listener: socket.socket,
-        application: Application,
         *,
+        streams: Sequence[Callable[[], None]],
         credentials: Credentials,
         host: str,
         connections: Connections,
@@ -88,7 +105,7 @@ class _Server(uvicorn.Server):
             )
         )
         self._listener = listener
-        self._application = application
+        self._streams = streams
         self._credentials = credentials
         self._host = host
 
@@ -108,14 +125,24 @@ class _Server(uvicorn.Server):
         last.daemon = True
         last.start()
         # uvicorn waits for open responses, and these would never end by themselves.
-        self._application.subscriptions.close_streams()
+        for close in self._streams:
+            close()
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Unlike uvicorn's, this never raises the signal again: a stop that was asked for exits with 0."""
+        """Unlike uvicorn's, this never raises the signal again: a stop that was asked for exits with 0.
+
+        A function and no method of this class: sse_starlette replaces uvicorn's, and looks for a server behind a
+        bound one, to cut every stream short before `shutdown` can end it.
+        """
+
+        def stop(number: int, _frame: object) -> None:
+            self.force_exit |= self.should_exit and number == signal.SIGINT
+            self.should_exit = True
+
         for number in _SIGNALS:
-            signal.signal(number, self.handle_exit)
+            signal.signal(number, stop)
         yield
 
 

@@ -8,7 +8,9 @@ from typing import Any
 from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.types import Receive, Scope, Send
 
+from server.http.bodies import Readable
 from server.http.credentials import KEY_IDENTITY
 from shared import logs
 
@@ -23,6 +25,14 @@ class Sessions(StreamableHTTPSessionManager):
         super().__init__(*arguments, **options)
         self._caller_max = caller_max
         self._of_caller: Counter[str] = Counter()
+
+    def close_streams(self) -> None:
+        """Ends every stream of the older era; the sessions stay, for calls that are in flight."""
+        for transport in list(self._server_instances.values()):
+            transport.close_standalone_sse_stream()
+
+    async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await Readable(super()._handle_request)(scope, receive, send)
 
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
         caller = None if requestor is None else requestor["client_id"]

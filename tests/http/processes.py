@@ -14,6 +14,7 @@ from typing import Any
 from tests.server.processes import PRODUCT, environment
 
 WAIT_S = 30.0
+PRODUCT_HTTP = (*PRODUCT, "--http")
 
 
 class Process:
@@ -68,23 +69,35 @@ class Process:
 
 
 @contextmanager
-def serving(folder: Any, *arguments: str, files_max: str | None = None, **settings: str) -> Iterator[Process]:
+def serving(
+    folder: Any,
+    *arguments: str,
+    files_max: str | None = None,
+    program: Sequence[str] = PRODUCT_HTTP,
+    **settings: str,
+) -> Iterator[Process]:
     """A server that listens."""
-    with started(folder, ("--http", "--port", "0", *arguments), files_max=files_max, **settings) as process:
+    wished = ("--port", "0", *arguments)
+    with started(folder, wished, files_max=files_max, program=program, **settings) as process:
         process.port = process.event("http_listening")["port"]
         yield process
 
 
 @contextmanager
 def started(
-    folder: Any, arguments: Sequence[str], *, files_max: str | None = None, **settings: str
+    folder: Any,
+    arguments: Sequence[str],
+    *,
+    files_max: str | None = None,
+    program: Sequence[str] = PRODUCT,
+    **settings: str,
 ) -> Iterator[Process]:
     limited = () if files_max is None else ("/bin/sh", "-c", 'ulimit -n "$0" && exec "$@"', files_max)
     environ = environment(folder, **settings)
     del environ["MEMHUB_PROJECT"]
     process = Process(
         subprocess.Popen(
-            [*limited, sys.executable, *PRODUCT, *arguments],
+            [*limited, sys.executable, *program, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -97,6 +97,19 @@ async def test_every_path_but_the_probes_asks_for_a_credential(locked: Process) 
             assert (await http.get(path)).status_code == 401
 
 
+async def test_what_is_told_of_the_whole_process_is_not_for_one_tenant(
+    locked: Process, operator: asyncpg.Connection
+) -> None:
+    """Fails without OPERATORS in server/http/auth.py."""
+    secret = (await issue(operator, "bound")).secret
+    async with httpx2.AsyncClient(base_url=locked.url) as http:
+        refused = await http.get("/metrics", headers={"Authorization": f"Bearer {secret}"})
+        assert (refused.status_code, refused.json()["code"]) == (403, "FORBIDDEN")
+        assert "memhub_" not in refused.text
+        told = await http.get("/metrics", headers={"Authorization": f"Bearer {KEY}"})
+    assert (told.status_code, "memhub_tool_calls" in told.text) == (200, True)
+
+
 async def test_a_token_opens_its_tenant_and_no_header_widens_it(
     locked: Process, operator: asyncpg.Connection, era: Era
 ) -> None:

@@ -60,6 +60,38 @@ def test_a_request_may_take_longer_than_its_head(tmp_path: Path, database_url: s
         assert slow.recv(4096).startswith(b"HTTP/1.1 4")
 
 
+@pytest.mark.parametrize("drops", [0, 50], ids=["silent", "dripping"])
+def test_a_body_that_never_ends_is_refused_in_time(tmp_path: Path, database_url: str, drops: int) -> None:
+    """Fails without _body in server/http/connections.py."""
+    wished = {"MEMHUB_HTTP_STALL_TIMEOUT_S": "0.3", "MEMHUB_DATABASE_URL": database_url}
+    with serving(tmp_path, **wished) as process, _connected(process) as slow:
+        slow.sendall(BODY_TO_COME)
+        for _ in range(drops):
+            if select.select([slow], [], [], 0.02)[0]:
+                break
+            slow.sendall(b" ")
+        assert slow.recv(4096).startswith(b"HTTP/1.1 408")
+        assert process.event("http_stalled")["waited_for"] == "body"
+        assert _lives(process)
+        process.process.terminate()
+        assert "Traceback" not in process.log()
+
+
+def test_an_answer_that_nobody_takes_is_given_up(tmp_path: Path, database_url: str) -> None:
+    """Fails without _answer in server/http/connections.py."""
+    wished = {"MEMHUB_HTTP_STALL_TIMEOUT_S": "0.3", "MEMHUB_DATABASE_URL": database_url}
+    with serving(tmp_path, **wished) as process, socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.settimeout(10)
+        deaf.connect(("127.0.0.1", process.port))
+        asked = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        # The system takes some megabytes off the server before it has to wait.
+        with suppress(OSError):
+            deaf.sendall(asked * 2_000)
+        assert process.event("http_stalled")["waited_for"] == "answer"
+        assert _lives(process)
+
+
 def test_where_every_connection_has_a_request_the_next_is_refused_at_once(tmp_path: Path, database_url: str) -> None:
     with serving(tmp_path, files_max=str(FILES_MAX), MEMHUB_DATABASE_URL=database_url) as process:
         with _crowd(process, [BODY_TO_COME] * FILES_MAX) as crowd:

@@ -1,4 +1,4 @@
-"""Every tool and resource against everything that is not its caller: nothing leaks, each refusal names its cause."""
+"""Every tool, resource and prompt against all that is not its caller: nothing leaks, each refusal names its cause."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from server import tools
+from server import prompts, tools
 from shared import tokens
 from tests.http.callers import Era, HeaderList, RawClient, client, raw_client
 from tests.http.conftest import KEY
@@ -22,6 +22,7 @@ MARK = "zanzibar"
 """A word that stands in what must not be told, and in no question."""
 
 TENANT = "acme"
+BOUNDS = {"X-Memory-Tenant": 128, "X-Memory-Project": 64, "X-Conversation-Id": 512}
 CONVERSATION = [("X-Conversation-Id", "the-own-one")]
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
@@ -45,6 +46,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory, module_database_url: str) -
         tmp_path_factory.mktemp("locked"), MEMHUB_DATABASE_URL=module_database_url, MEMHUB_API_KEY=KEY
     ) as process:
         yield process
+        assert process.process.poll() is None
 
 
 _worlds: dict[str, World] = {}
@@ -115,11 +117,13 @@ def uris(memory_id: str) -> list[str]:
 
 
 async def everything(raw: RawClient, world: World, memory_id: str, headers: HeaderList = ()) -> AsyncIterator[Any]:
-    """Each answer of each call and read: the name, whether it writes, the response."""
+    """Each answer of each call, read and prompt: the name, whether it writes, the response."""
     for tool, arguments, writes in calls(world, memory_id):
         yield tool, writes, await raw.request("tools/call", {"name": tool, "arguments": arguments}, headers=headers)
     for uri in uris(memory_id):
         yield uri, False, await raw.request("resources/read", {"uri": uri}, headers=headers)
+    for prompt in prompts.BY_NAME:
+        yield prompt, False, await raw.request("prompts/get", {"name": prompt, "arguments": {}}, headers=headers)
 
 
 def error_of(answer: httpx2.Response) -> dict[str, Any] | None:
@@ -183,18 +187,18 @@ async def test_from_a_foreign_page_or_by_a_foreign_name_nothing_is_told(
             assert MARK not in answer.text
 
 
-@pytest.mark.parametrize("header", ["X-Memory-Tenant", "X-Memory-Project", "X-Conversation-Id"])
+@pytest.mark.parametrize("header", BOUNDS)
 @pytest.mark.parametrize(
     "values",
-    [["acme", "acme"], [""], ["a" * 513], [b"ac\x01me"], [b"ac\x7fme"], [b"ac\xffme"]],
+    [["acme", "acme"], [""], None, [b"ac\x01me"], [b"ac\x7fme"], [b"ac\xffme"]],
     ids=["twice", "blank", "too long", "control", "delete", "not ASCII"],
 )
 async def test_a_header_that_is_malformed_is_refused_by_its_name(
-    locked: Process, world: World, era: Era, header: str, values: list[str | bytes]
+    locked: Process, world: World, era: Era, header: str, values: list[str | bytes] | None
 ) -> None:
     place: HeaderList = [] if header == "X-Memory-Tenant" else [("X-Memory-Tenant", TENANT)]
     async with client(locked.url, era, key=KEY) as raw:
-        headers = [*place, *((header, value) for value in values)]
+        headers = [*place, *((header, value) for value in values or ["a" * (BOUNDS[header] + 1)])]
         async for name, _writes, answer in everything(raw, world, world.open_id, headers):
             error = error_of(answer)
             assert error is not None, name

@@ -57,14 +57,16 @@ async def test_without_the_write_scope_a_token_only_reads(trusting: Process, iss
         assert (await raw.refused("memory_remember", content="Written."))["code"] == "FORBIDDEN"
 
 
-async def test_a_renewed_token_keeps_its_session_and_another_subject_has_none(
+async def test_a_renewed_token_keeps_its_session_and_another_subject_or_tenant_has_none(
     trusting: Process, issuer: Issuer
 ) -> None:
+    """Fails without the tenant in the identity of server/http/oauth.py: subscriptions of the session keep its place."""
     async with client(trusting.url, "2025-11-25", key=token(issuer)) as raw:
         raw.headers = [("Authorization", f"Bearer {token(issuer, exp=time.time() + 900)}")]
         assert (await raw.request("tools/list", {})).status_code == 200
-        raw.headers = [("Authorization", f"Bearer {token(issuer, sub='another')}")]
-        assert (await raw.request("tools/list", {})).status_code == 404
+        for other in (token(issuer, sub="another"), token(issuer, tenant="another")):
+            raw.headers = [("Authorization", f"Bearer {other}")]
+            assert (await raw.request("tools/list", {})).status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,12 @@ def test_text_that_is_not_unicode_is_refused_by_name(one_session: Raw, arguments
     assert error["message"].startswith(f"{name}: ")
 
 
+@pytest.mark.parametrize("request_id", [b"null", b"true", b"1.5", b'{"a":1}'])
+def test_a_request_with_an_unusable_id_is_answered_under_none(raw: Raw, request_id: bytes) -> None:
+    raw.send(b'{"jsonrpc":"2.0","id":%b,"method":"tools/list"}\n' % request_id)
+    assert raw.answer(None)["error"]["code"] == -32600
+
+
 def test_an_oversized_request_is_answered_and_not_kept(raw: Raw) -> None:
     raw.call(8, "memory_remember", content="x" * LINE_BYTES_MAX)
     assert "1,048,576" in raw.answer(8)["error"]["message"]

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from mcp_types import JSONRPCRequest
+from mcp_types import JSONRPCNotification, JSONRPCRequest
 
 from server.messages import LINE_BYTES_MAX, Lines, Oversized, decode
 
@@ -112,3 +112,18 @@ def test_json_that_is_no_message_is_an_invalid_request(line: bytes, request_id: 
 @pytest.mark.parametrize("line", [b'{"jsonrpc":"2.0","id":true,"result":5}', b'{"method":7}'])
 def test_broken_answers_and_notifications_are_not_answered(line: bytes) -> None:
     assert decode(line) == (None, None)
+
+
+@pytest.mark.parametrize("request_id", [b"null", b"true", b"1.5", b"1e3", b'{"a":1}', b"[7]"])
+def test_a_request_under_an_id_that_no_answer_can_carry_is_answered_without_it(request_id: bytes) -> None:
+    """Fails without has_unusable_id: the models take it for a notification, and nothing is answered."""
+    message, reply = decode(b'{"jsonrpc":"2.0","id":%b,"method":"tools/list"}' % request_id)
+    assert message is None
+    assert reply is not None
+    assert (reply.id, reply.error.code) == (None, -32600)
+
+
+def test_a_notification_is_served() -> None:
+    message, reply = decode(b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{"id":null}}')
+    assert reply is None
+    assert isinstance(message, JSONRPCNotification)

@@ -1,0 +1,94 @@
+"""Bodies that the SDK's parsers refuse for one character or take for what they are not, read as stdio reads its lines.
+
+A parser of bytes cannot be given a lone surrogate: it gets a scrubbed body, and the tool its arguments as they were
+sent, so that the refusal names the argument.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server import lenient
+
+_SENT = "memhub.arguments"
+_SUSPECT = re.compile(rb'\\u[dD][89a-fA-F]|"id"\s*:\s*(?:[^\s"\d-]|-?\d+[.eE])')
+"""A surrogate, in a pair or alone, or an id that may be neither string nor integer."""
+
+
+class Readable:
+    """Stands behind the bound of the body, which leaves it whole in one message."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        first = await receive()
+        if first["type"] != "http.request" or first["more_body"]:
+            return  # Its client has left in the middle of it.
+        if _is_suspect(first["body"]):
+            value = _parsed(first["body"])
+            if lenient.has_unusable_id(value):
+                await _unusable()(scope, receive, send)
+                return
+            first = _scrubbed(scope, first, value)
+        await self._app(scope, _beginning_with(first, receive), send)
+
+
+async def as_sent(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Gives a tool's call the arguments that Readable took out of its body."""
+    sent = None if ctx.request is None else ctx.request.scope.get(_SENT)
+    if sent is not None:
+        ctx = replace(ctx, params={**(ctx.params or {}), "arguments": sent})
+    return await call_next(ctx)
+
+
+def _is_suspect(body: bytes) -> bool:
+    if _SUSPECT.search(body):
+        return True
+    try:
+        body.isascii() or body.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _parsed(body: bytes) -> Any:
+    """None for what is no JSON: the SDK says so."""
+    try:
+        return lenient.parsed(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _scrubbed(scope: Scope, message: Message, value: Any) -> Message:
+    try:
+        clean = lenient.scrub(value)
+    except RecursionError:
+        return message
+    if value is None or clean == value:
+        return message
+    if (sent := lenient.arguments_of(value)) is not None:
+        scope[_SENT] = sent
+    return {**message, "body": json.dumps(clean).encode()}
+
+
+def _beginning_with(message: Message, receive: Receive) -> Receive:
+    messages = [message]
+
+    async def replayed() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return replayed
+
+
+def _unusable() -> Response:
+    body = lenient.UNUSABLE_ID.model_dump_json(by_alias=True, exclude_unset=True)
+    return Response(body, status_code=HTTPStatus.BAD_REQUEST, media_type="application/json")

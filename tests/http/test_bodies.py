@@ -1,0 +1,62 @@
+"""What is no Unicode, and ids that no answer can carry: refused as on stdio, by the name of what is wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.http.callers import Era, RawClient, client
+from tests.http.processes import Process
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (rb'{"content":"a\ud800b"}', "content"),
+        (rb'{"content":"x","tags":["ok","\uDFFF"]}', "tags[1]"),
+        (b'{"content":"a\xffb"}', "content"),
+        (rb'{"content":"x","\ud800":1}', r"\ufffd"),
+    ],
+)
+async def test_text_that_is_not_unicode_is_refused_by_name(
+    server: Process, era: Era, arguments: bytes, name: str
+) -> None:
+    """Fails without Readable or without as_sent in server/http/bodies.py."""
+    async with client(server.url, era, tenant="bodies") as raw:
+        answer = await _posted(raw, "memory_remember", arguments)
+    assert answer["_meta"]["code"] == "INVALID_ARGUMENT"
+    assert answer["_meta"]["message"].startswith(f"{name}: ")
+
+
+async def test_surrogates_in_pairs_are_a_character_like_any_other(server: Process, era: Era) -> None:
+    async with client(server.url, era, tenant="bodies") as raw:
+        answer = await _posted(raw, "memory_remember", rb'{"content":"Ships have \ud83d\udea2 names."}')
+    assert answer["structuredContent"]["memory"]["content"] == "Ships have \U0001f6a2 names."
+
+
+@pytest.mark.parametrize("request_id", [b"null", b"true", b"1.5", b'{"a":1}', b"[7]"])
+async def test_a_request_with_an_unusable_id_is_answered_under_none(
+    server: Process, era: Era, request_id: bytes
+) -> None:
+    async with client(server.url, era, tenant="bodies") as raw:
+        body = b'{"jsonrpc":"2.0","id":%b,"method":"tools/list","params":{}}' % request_id
+        answer = await raw.http.post("/mcp", content=body, headers=raw.all_headers())
+    assert answer.status_code == 400
+    assert (answer.json()["id"], answer.json()["error"]["code"]) == (None, -32600)
+
+
+async def test_an_id_among_the_arguments_is_the_tool_s(server: Process, era: Era) -> None:
+    async with client(server.url, era, tenant="bodies") as raw:
+        refused = await raw.refused("memory_search", id=None)
+    assert refused["message"].startswith("id: unknown argument")
+
+
+async def _posted(raw: RawClient, tool: str, arguments: bytes) -> dict[str, Any]:
+    message, own = raw.message("tools/call", {"name": tool, "arguments": "HERE"})
+    body = json.dumps(message).encode().replace(b'"HERE"', arguments)
+    answer = await raw.http.post("/mcp", content=body, headers=raw.all_headers(own))
+    assert answer.status_code == 200, answer.text
+    result: dict[str, Any] = answer.json()["result"]
+    return result
