@@ -21,6 +21,8 @@ _PLAIN_WORDS = re.compile(
     rf"""(?<!\S)[("'\[{{«“‘„¿¡]*({_LETTER}+(?:[-'’]{_LETTER}+)*)(?=[.,;:!?)"'\]}}»”’…。、，！？]*(?!\S))"""
 )
 _WORD = re.compile(rf"{_LETTER}+")
+# A token with a capital letter, and beyond ASCII any: the others stay as they are, which are nine of ten.
+_MAY_FOLD = re.compile(r"(?<!\S)[^\sA-Z\x80-\U0010ffff]*+[A-Z\x80-\U0010ffff]\S*")
 _FULL_STOPS = ".。．｡।"
 _ENDS = " \t\n\ufeff"
 
@@ -59,7 +61,7 @@ def _fold_words(prose: str, is_turkish: bool) -> str:
         # Where ı and İ are letters, lower-casing I would make another word of it.
         return word if is_turkish and "I" in word else _WORD.sub(_fold_letters, word)
 
-    return _PLAIN_WORDS.sub(fold, prose)
+    return _MAY_FOLD.sub(lambda token: _PLAIN_WORDS.sub(fold, token[0]), prose)
 
 
 def _fold_letters(match: re.Match[str]) -> str:
