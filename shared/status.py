@@ -10,9 +10,9 @@ import asyncpg
 import orjson
 
 from shared import statements
+from shared.outbox import QUEUES
 from shared.settings import Settings
 
-QUEUES = ("counters", "embed", "retention")
 JOBS_LISTED_MAX = 20
 
 _SQL = statements.load("status")

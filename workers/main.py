@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from shared import logs
 from shared.errors import MemhubError
+from shared.outbox import EMBED_QUEUE, QUEUES
 from shared.settings import Settings, load
 
 if TYPE_CHECKING:
     from workers.embedding.serving import Place
 
-QUEUES = ("embed", "counters", "retention")
 CONCURRENCY = 4
 
 DESCRIPTION = """\
@@ -53,7 +53,7 @@ def _place(arguments: argparse.Namespace, settings: Settings) -> Place | None:
     from shared.embedding.address import embedder_socket  # noqa: PLC0415
     from workers.embedding.serving import Place  # noqa: PLC0415
 
-    if arguments.no_endpoint or "embed" not in arguments.queues:
+    if arguments.no_endpoint or EMBED_QUEUE not in arguments.queues:
         return None
     if arguments.endpoint is not None:
         host, port = arguments.endpoint
