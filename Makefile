@@ -5,8 +5,8 @@ JOBS ?= auto
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-# Real tokenizers that tests count the budget of a context with.
-TOKENIZERS := gpt-tokenizer@4.0.0 @anthropic-ai/tokenizer@0.0.4
+# Real tokenizers that tests count the budget of a context with, and the rules of accessibility for the dashboard.
+NODE_PACKAGES := gpt-tokenizer@4.0.0 @anthropic-ai/tokenizer@0.0.4 axe-core@4.14.1
 # What `make peers` measures beside memhub; the service needs a Python whose sqlite3 loads extensions.
 PEER_NPM := @modelcontextprotocol/server-memory@2026.8.31
 PEER_PIP := mcp-memory-service==12.4.0
@@ -27,7 +27,7 @@ recording: $(INSTALLED) ## writes docs/demo.svg anew: a real run of the demo
 
 test: $(INSTALLED) ## every test; what this machine lacks is skipped and named
 	@! command -v npm >/dev/null || npm install --prefix build/node --no-audit --no-fund --no-save --no-package-lock \
-		--silent $(TOKENIZERS) || echo 'the tokenizers of npm are not to be had: tests that count with them are skipped'
+		--silent $(NODE_PACKAGES) || echo 'the packages of npm are not to be had: tests that need them are skipped'
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
 conformance: $(INSTALLED) ## the official MCP suite against a running server, both revisions; needs npm

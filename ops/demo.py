@@ -131,7 +131,7 @@ def _shown(answer: Any) -> Any:
 
 
 def _folded(answer: Any) -> JSON:
-    rendered = JSON.from_data(answer)
+    rendered = JSON.from_data(answer, indent=None)
     rendered.text.no_wrap = False  # else what a memory says is cut at the edge of the terminal
     return rendered
 

@@ -16,9 +16,9 @@ from rich.table import Table
 
 from ops.finding import Finding
 from ops.fleet_findings import findings as of_fleet
-from ops.looking import is_made
 from shared import checker, migrations, requirements, statements
 from shared.database import connected
+from shared.embedded import folder
 from shared.errors import MemhubError
 from shared.opening import borrow
 from shared.settings import Settings, unknown
@@ -48,7 +48,7 @@ async def _findings(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding("variables", False, f"no such setting: {', '.join(names)}", "Correct or unset them.")
     if settings.database_url is None:
         yield _disk(settings)
-        if not is_made(settings):
+        if not folder.locate(settings.data_dir).is_made:
             yield Finding("database", True, "none yet: the first client that uses it makes it")
             return
     try:

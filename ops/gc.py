@@ -23,6 +23,7 @@ _TOLD = {
     "vectors": "vectors of retired models",
     "runs": "rows about runs past MEMHUB_RUN_RETENTION_DAYS",
     "folded_deltas": "counter deltas folded into their totals",
+    "settled_words": "index of words settled after an import that was killed",
 }
 
 

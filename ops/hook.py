@@ -86,7 +86,7 @@ def _located(where: Whereabouts) -> Iterator[str | None]:
     """The database's DSN; an embedded one is started, and kept from stopping, but never made."""
     if where.database_url is not None:
         yield where.database_url
-    elif (folder.locate(where.data_dir).cluster / "PG_VERSION").exists():
+    elif folder.locate(where.data_dir).is_made:
         with embedded.attach(where.data_dir, timeout_s=START_S) as cluster:
             yield cluster.dsn
     else:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID, uuid5
@@ -20,6 +20,7 @@ from ops.files import FileRefused, naming
 from ops.moving import importing
 from ops.moving.detection import Format, detect
 from ops.moving.entries import Context
+from ops.moving.gathering import gathering
 from ops.moving.importing import Report
 from ops.moving.sources import Source
 from ops.moving.writer import CLOCK, Writer
@@ -31,6 +32,8 @@ from shared.settings import Settings
 
 AGAIN = "Run the same command again: what is in already is skipped."
 PROBLEMS_SHOWN = 50
+# Below it there is less to gain than the index costs to change.
+GATHER_BYTES_MIN = 4 * 2**20
 FETCH_TIMEOUT_S = 60
 FETCH_BYTES_MAX = 16 * 2**30
 _CHUNK_BYTES = 2**20
@@ -83,8 +86,10 @@ async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish
     )
     source = Source(path, format, context, moved=moved)
     writer = Writer(connection, format=format, moved=moved, dry_run=wish.dry_run)
-    with bars.reading("importing", source.size_bytes) as progress:
-        return await importing.run(source, writer, progress=progress)
+    gathers = source.size_bytes >= GATHER_BYTES_MIN and not wish.dry_run
+    async with gathering(connection) if gathers else nullcontext():
+        with bars.reading("importing", source.size_bytes) as progress:
+            return await importing.run(source, writer, progress=progress)
 
 
 async def _project(connection: asyncpg.Connection, tenant: str, named: str, dry_run: bool) -> UUID:

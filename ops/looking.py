@@ -24,7 +24,7 @@ async def looking(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
     with ExitStack() as lease:
         dsn = settings.direct_url
         if dsn is None:
-            _require_made(settings)
+            require_made(settings)
             dsn = await anyio.to_thread.run_sync(borrow, settings, lease)
         await prepare(dsn, own=settings.database_url is None)
         with translated("write"):
@@ -40,18 +40,14 @@ async def looking(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
 async def working(settings: Settings) -> AsyncIterator[Database]:
     """The same as pools, for what takes and gives back a connection for every batch."""
     if settings.database_url is None:
-        _require_made(settings)
+        require_made(settings)
     async with opened(settings, application="memhub") as database:
         yield database
 
 
-def is_made(settings: Settings) -> bool:
-    """Whether the embedded database exists; looking makes none."""
-    return (folder.locate(settings.data_dir).cluster / "PG_VERSION").exists()
-
-
-def _require_made(settings: Settings) -> None:
-    if not is_made(settings):
+def require_made(settings: Settings) -> None:
+    """Raises ConfigurationError where there is no embedded database yet."""
+    if not folder.locate(settings.data_dir).is_made:
         raise ConfigurationError(
             f"There is no database in {settings.data_dir} yet.",
             next="Run `memhub up` to make it, or set MEMHUB_DATA_DIR or MEMHUB_DATABASE_URL to the one you mean.",

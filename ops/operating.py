@@ -8,8 +8,8 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 import anyio.to_thread
 import asyncpg
 
+from ops.looking import require_made
 from shared.database import translated
-from shared.embedded import folder
 from shared.errors import ConfigurationError, UnknownOutcome
 from shared.opening import attach, prepare
 from shared.settings import Settings
@@ -50,11 +50,8 @@ async def located(settings: Settings, lease: ExitStack, *, create: bool) -> str:
     """
     if settings.direct_url is not None:
         return settings.direct_url
-    if not create and not folder.locate(settings.data_dir).cluster.exists():
-        raise ConfigurationError(
-            f"There is no database in {settings.data_dir} yet.",
-            next="Set MEMHUB_DATA_DIR or MEMHUB_DATABASE_URL to the one that you mean.",
-        )
+    if not create:
+        require_made(settings)
     return await anyio.to_thread.run_sync(attach, settings, lease)
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 import asyncpg
 
 from shared import statements
-from shared.status import QUEUES
+from shared.outbox import QUEUES
 
 RETRIED_MAX = 1_000
 

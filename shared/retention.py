@@ -26,6 +26,7 @@ _JOBS = _SQL["collect_jobs"]
 _WORK = _SQL["collect_embedding_work"]
 _VECTORS = _SQL["collect_vectors"]
 _RUNS = _SQL["collect_runs"]
+_SETTLE_WORDS = _SQL["settle_words"]
 _FOLD = statements.load("counters")["fold"]
 
 Kind = tuple[str, str, Sequence[object]]
@@ -43,13 +44,15 @@ async def reap(database: Database) -> Details:
 async def collect(database: Database, settings: Settings) -> Details:
     """Removes each kind of what is spent, in transactions of BATCH_ROWS; leaves a row of its run.
 
-    Deltas that no folder took are folded, never dropped.
+    Deltas that no folder took are folded, never dropped; what a killed import left of the index of words is settled.
     """
     async with recorded(database, COLLECT_TASK) as details:
         for kind, statement, arguments in _kinds(settings):
             details[kind] = 0
             async for removed in _removed(database, statement, arguments):
                 details[kind] += removed
+        async with database.connection("write") as connection:
+            details["settled_words"] = await connection.fetchval(_SETTLE_WORDS)
     return details
 
 

@@ -13,9 +13,9 @@ import orjson
 from shared import statements
 from shared.counters import Flushes
 from shared.database import Database, PoolUse
+from shared.outbox import QUEUES
 from shared.settings import Settings
 
-QUEUES = ("counters", "embed", "retention")
 JOBS_LISTED_MAX = 20
 
 _SQL = statements.load("status")

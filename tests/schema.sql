@@ -51,6 +51,16 @@ CREATE DOMAIN memhub.status AS text
 CREATE DOMAIN memhub.tags AS text[]
 	CONSTRAINT tags_check CHECK ((cardinality(VALUE) <= 20));
 
+CREATE FUNCTION memhub.gather_words() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    PERFORM pg_advisory_lock_shared(hashtextextended('memhub.gather_words', 0));
+    ALTER INDEX memhub.live_memories_document SET (fastupdate = on);
+END
+$$;
+
 CREATE FUNCTION memhub.guard_attestation() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog'
@@ -237,6 +247,22 @@ BEGIN
                   HINT = 'Store the response, or delete the key, in the transaction that claimed it.';
     END IF;
     RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION memhub.settle_words() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('memhub.gather_words', 0)) OR EXISTS (
+        SELECT FROM pg_class
+        WHERE oid = 'memhub.live_memories_document'::regclass AND 'fastupdate=off' = ANY (reloptions)) THEN
+        RETURN false;
+    END IF;
+    ALTER INDEX memhub.live_memories_document SET (fastupdate = off);
+    PERFORM gin_clean_pending_list('memhub.live_memories_document');
+    RETURN true;
 END
 $$;
 
@@ -835,6 +861,13 @@ ALTER TABLE ONLY memhub.term_frequencies
 
 GRANT USAGE ON SCHEMA memhub TO memhub_server;
 GRANT USAGE ON SCHEMA memhub TO memhub_operator;
+
+REVOKE ALL ON FUNCTION memhub.gather_words() FROM PUBLIC;
+GRANT ALL ON FUNCTION memhub.gather_words() TO memhub_operator;
+
+REVOKE ALL ON FUNCTION memhub.settle_words() FROM PUBLIC;
+GRANT ALL ON FUNCTION memhub.settle_words() TO memhub_server;
+GRANT ALL ON FUNCTION memhub.settle_words() TO memhub_operator;
 
 GRANT SELECT ON TABLE memhub.api_tokens TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.api_tokens TO memhub_operator;

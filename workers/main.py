@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from shared import logs
 from shared.errors import MemhubError
+from shared.outbox import EMBED_QUEUE, QUEUES
 from shared.settings import Settings, exports_traces, load, warn_of_unknown
 
 if TYPE_CHECKING:
     from workers.embedding.serving import Place
 
-QUEUES = ("embed", "counters", "retention")
 CONCURRENCY = 4
 
 DESCRIPTION = """\
@@ -73,7 +73,7 @@ def _place(arguments: argparse.Namespace, settings: Settings) -> Place | None:
     if arguments.endpoint is not None:
         host, port = arguments.endpoint
         return Place(host=host, port=port)
-    if arguments.no_endpoint or "embed" not in arguments.queues:
+    if arguments.no_endpoint or EMBED_QUEUE not in arguments.queues:
         return None
     return Place(path=embedder_socket(settings.data_dir))
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,8 @@ from ops.moving import documents
 from ops.moving.formats import markdown, ours
 
 HEAD_BYTES = 2**20
+
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
 class Format(StrEnum):
@@ -31,7 +36,7 @@ def detect(path: Path) -> Format:
         if path.is_dir() or path.suffix.lower() in markdown.SUFFIXES or path.name in markdown.NAMES:
             return Format.MARKDOWN
         if is_sqlite(path):
-            return Format.MCP_MEMORY_SERVICE
+            return _of_database(path)
         found = _of_value(*_first(path))
     if found is None:
         raise FileRefused(
@@ -46,10 +51,26 @@ def is_sqlite(path: Path) -> bool:
         return file.read(16) == b"SQLite format 3\0"
 
 
+@contextmanager
+def database(path: Path) -> Iterator[sqlite3.Connection]:
+    """A SQLite file, read only; by one thread after another."""
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)) as opened:
+        yield opened
+
+
 def is_lines(path: Path) -> bool:
     """True for JSON Lines, false for one document: a first line that is an object and wraps no others."""
     line = _first_line(path)
     return line is not None and not any(isinstance(line.get(name), list | dict) for name in _collections())
+
+
+def _of_database(path: Path) -> Format:
+    try:
+        with database(path) as opened:
+            tables = {name for (name,) in opened.execute(_TABLES)}
+    except sqlite3.Error as broken:
+        raise FileRefused(f"{path}: SQLite cannot read it: {broken}.", next="Is it whole?") from None
+    return Format.MEM0 if "history" in tables and "memories" not in tables else Format.MCP_MEMORY_SERVICE
 
 
 def _first(path: Path) -> tuple[str, Any]:

@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from shared.domain import AuthorKind, MemoryType, Status
+from shared.domain import Status
+from shared.memories import history
+from shared.memories.history import Origin, Said
 from shared.text.canonical import content_hash
 from shared.text.normaliser import document_terms
 
@@ -36,21 +38,12 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
+class Revision(Said):
     """`words` is None when it was purged."""
 
-    revision: int
-    origin: str
+    origin: Origin
     words: Words | None
-    type: MemoryType
-    category: str | None
-    tags: tuple[str, ...]
-    importance: int | None
-    expires_at: datetime | None
-    author_client: str
     author_conversation: str | None
-    author_kind: AuthorKind
-    source: str | None
     reason: str | None
     valid_from: datetime
     valid_to: datetime | None
@@ -58,18 +51,8 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attestation:
-    revision: int
-    author_client: str
+class Attestation(history.Attestation):
     author_conversation: str | None
-    author_kind: AuthorKind
-    type: MemoryType
-    category: str | None
-    tags: tuple[str, ...]
-    importance: int | None
-    expires_at: datetime | None
-    source: str | None
-    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

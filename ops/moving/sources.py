@@ -34,6 +34,12 @@ _PARSERS: dict[Format, Parse] = {
 }
 
 
+_TABLES: dict[Format, Callable[[sqlite3.Connection], Iterator[tuple[Place, Any]]]] = {
+    Format.MCP_MEMORY_SERVICE: mcp_memory_service.rows,
+    Format.MEM0: mem0.rows,
+}
+
+
 class Source:
     """One file or folder; `read_bytes` of `size_bytes` have been read so far."""
 
@@ -62,7 +68,11 @@ class Source:
                 yield from self._entries(_PARSERS[self.format])
 
     def again(self, held: Iterable[Place]) -> Iterator[Item]:
-        """The lines of these places once more, the last first: what came later is what supersedes."""
+        """These places once more; of lines the last first: what came later is what supersedes."""
+        if not self._is_lines():
+            wanted = {place.told for place in held}
+            yield from (item for item in self.items() if item.place.told in wanted)
+            return
         places = sorted(held, key=lambda place: place.offset, reverse=True)
         numbered = ((int(place.told.removeprefix("line ")), place.offset) for place in places)
         with naming(self.path), self.path.open("rb") as file:
@@ -73,6 +83,11 @@ class Source:
                         yield item
                 else:
                     yield from self._lives(_of_line(line, _PARSERS[self.format]))
+
+    def _is_lines(self) -> bool:
+        if self.format is Format.MEMHUB:
+            return True
+        return self.path.is_file() and not detection.is_sqlite(self.path) and detection.is_lines(self.path)
 
     def _markdown(self) -> Iterator[Item]:
         for file in self._files:
@@ -90,7 +105,7 @@ class Source:
 
     def _entries(self, parse: Parse) -> Iterator[Item]:
         with naming(self.path):
-            if detection.is_sqlite(self.path):
+            if self.format in _TABLES and detection.is_sqlite(self.path):
                 yield from self._rows(parse)
                 return
             is_lines = detection.is_lines(self.path)
@@ -100,8 +115,9 @@ class Source:
 
     def _rows(self, parse: Parse) -> Iterator[Item]:
         try:
-            for place, row in mcp_memory_service.rows(self.path):
-                yield from self._lives(parse(place, row))
+            with detection.database(self.path) as database:
+                for place, row in _TABLES[self.format](database):
+                    yield from self._lives(parse(place, row))
         except sqlite3.Error as broken:
             yield Problem(Place(self.path.name), f"SQLite cannot read it: {broken}")
 

@@ -27,6 +27,11 @@ class Layout:
         return self.root / "postgres"
 
     @property
+    def is_made(self) -> bool:
+        """Whether there is a database; looking makes none."""
+        return (self.cluster / "PG_VERSION").exists()
+
+    @property
     def lock(self) -> Path:
         return self.root / "lock"
 

@@ -120,7 +120,7 @@ def text(argument: str, value: object, bytes_max: int, *, shorten: str = "Shorte
 def line(argument: str, value: object, bytes_max: int) -> str:
     """One line in NFC, trimmed, its white space collapsed; empty when nothing visible was given."""
     given = composed("NFC", " ".join(text(argument, value, _GIVEN_BYTES_MAX).split()))
-    if any(unicodedata.category(character) == "Cc" for character in given):
+    if not given.isprintable() and any(unicodedata.category(character) == "Cc" for character in given):
         raise InvalidArgument(argument, "holds a control character", next="Remove it.")
     return "" if is_blank(given) else text(argument, given, bytes_max)
 

@@ -25,13 +25,14 @@ _AUDIT_EVENTS = _SQL["audit_events"]
 _PREDECESSORS = _SQL["predecessors"]
 
 
+Origin = Literal["remember", "revise", "restore", "import"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
-    """What was said from `valid_from` on; `content` is None when it was purged."""
+class Said:
+    """What a client gave beside the content, and who it is."""
 
     revision: int
-    origin: Literal["remember", "revise", "restore", "import"]
-    content: str | None
     type: MemoryType
     category: str | None
     tags: tuple[str, ...]
@@ -40,6 +41,14 @@ class Revision:
     author_client: str
     author_kind: AuthorKind
     source: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision(Said):
+    """What was said from `valid_from` on; `content` is None when it was purged."""
+
+    origin: Origin
+    content: str | None
     reason: str | None
     valid_from: datetime
     valid_to: datetime | None
@@ -47,18 +56,9 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attestation:
+class Attestation(Said):
     """A client that said it, with the type, tags and expiry that it gave."""
 
-    revision: int
-    author_client: str
-    author_kind: AuthorKind
-    type: MemoryType
-    category: str | None
-    tags: tuple[str, ...]
-    importance: int | None
-    expires_at: datetime | None
-    source: str | None
     created_at: datetime
 
 

@@ -13,6 +13,7 @@ import orjson
 from shared import projects, statements
 from shared.domain import AuthorKind, MemoryType, ProjectScope, Status
 from shared.errors import MemoryNotFound
+from shared.memories import history
 from shared.memories.history import Attestation, AuditEvent
 from shared.overview.views import View
 
@@ -48,25 +49,10 @@ class State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
-    """`content` is None when it was purged."""
+class Revision(history.Revision):
+    """A client is not told in whose conversation another said it; people are."""
 
-    revision: int
-    origin: str
-    content: str | None
-    type: MemoryType
-    category: str | None
-    tags: tuple[str, ...]
-    importance: int | None
-    expires_at: datetime | None
-    author_client: str
     author_conversation: str | None
-    author_kind: AuthorKind
-    source: str | None
-    reason: str | None
-    valid_from: datetime
-    valid_to: datetime | None
-    purged_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from shared.errors import SensitiveContent
 
 if TYPE_CHECKING:
-    from shared.screening.detectors import Detector
+    from shared.screening.detectors import Sieve
 
 __all__ = ["Finding", "refuse_secrets", "screen", "warm"]
 
@@ -32,10 +32,9 @@ def screen(content: str) -> Finding | None:
     from shared.screening.text import Text  # noqa: PLC0415
 
     text = Text.of(content)
-    for detector in _detectors():
-        if detector.may_find_in(text):
-            for offset in detector.offsets(text):
-                return Finding(detector.name, text.line_of(offset))
+    for detector in _sieve().detectors_for(text):
+        for offset in detector.offsets(text):
+            return Finding(detector.name, text.line_of(offset))
     return None
 
 
@@ -54,11 +53,11 @@ def refuse_secrets(content: str, *, argument: str = "content") -> None:
 
 def warm() -> None:
     """Imports and compiles everything that `screen` needs; meant for a background thread."""
-    _detectors()
+    _sieve()
 
 
 @cache
-def _detectors() -> tuple[Detector, ...]:
-    from shared.screening.detectors import all_detectors  # noqa: PLC0415
+def _sieve() -> Sieve:
+    from shared.screening.detectors import Sieve, all_detectors  # noqa: PLC0415
 
-    return all_detectors()
+    return Sieve(all_detectors())

@@ -76,7 +76,7 @@ def _plugins() -> list[_Entry]:
         denylist = [re.compile(r"(?<![\w-])sk-(?=[\w-]{20,200}T3BlbkFJ)[\w-]++", re.ASCII)]  # noqa: RUF012
 
     return [
-        (artifactory.ArtifactoryDetector(), (), _mixes_inside),
+        (artifactory.ArtifactoryDetector(), ("akc", "ap"), _mixes_inside),
         (aws.AWSKeyDetector(), ("akia", "asia", "abia", "acca", "a3t", "aws"), _is_no_digest),
         (azure_storage_key.AzureStorageKeyDetector(), ("accountkey=",), _is_real),
         (cloudant.CloudantDetector(), ("cl",), _is_real),

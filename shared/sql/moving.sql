@@ -64,6 +64,14 @@ SELECT count(*)
 FROM memhub.memories AS memory JOIN memhub.projects AS project ON project.id = memory.project_id
 WHERE ($1::text IS NULL OR project.tenant = $1) AND ($2::uuid IS NULL OR project.id = $2);
 
+-- name: gather_words
+SELECT memhub.gather_words();
+
+-- name: settle_words
+-- The own lock first: of two imports that end together one else settled for neither.
+SELECT pg_advisory_unlock_shared(hashtextextended('memhub.gather_words', 0)) AS unlocked,
+       memhub.settle_words() AS settled;
+
 -- name: add_project
 -- No row when its id, or its name in the tenant, is there already.
 -- $1 project uuid, $2 tenant text, $3 slug text, $4 display name text, $5 created_at timestamptz

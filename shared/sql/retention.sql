@@ -129,3 +129,7 @@ WITH gone AS (
     RETURNING id
 )
 SELECT count(*) FROM gone;
+
+-- name: settle_words
+-- What an import that was killed left: the index of words gathers on, and every search reads what it gathered.
+SELECT memhub.settle_words()::int;

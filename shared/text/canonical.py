@@ -20,9 +20,10 @@ _BLOCK = re.compile(r":[^\S\n]*\n[^\S\n]+\S")
 _SPACES_IN_LINE = re.compile(r"(?<=\S)[^\S\n]+(?=\S)")
 # Starts at the first blank of a run only: 32,000 blanks would else be scanned 32,000 times.
 _LINE_ENDS = re.compile(r"(?<![^\S\n])[^\S\n]*\n(?:[^\S\n]*\n)*")
-_TOKEN = re.compile(r"\S+")
 _PLAIN_WORDS = re.compile(rf"""[("'\[{{«“‘„¿¡]*({_LETTER}+(?:[-'’]{_LETTER}+)*)[.,;:!?)"'\]}}»”’…。、，！？]*""")
 _WORD = re.compile(rf"{_LETTER}+")
+# A token with a capital letter, and beyond ASCII any: the others stay as they are, which are nine of ten.
+_MAY_FOLD = re.compile(r"(?<!\S)[^\sA-Z\x80-\U0010ffff]*+[A-Z\x80-\U0010ffff]\S*")
 _FULL_STOPS = ".。．｡।"
 _ENDS = " \t\n\ufeff"
 
@@ -61,7 +62,7 @@ def _fold_words(prose: str, is_turkish: bool) -> str:
         kept = _fold_known if len(token) <= TOKEN_KEPT_CHARACTERS_MAX else _fold_token
         return kept(token, is_turkish)
 
-    return _TOKEN.sub(fold, prose)
+    return _MAY_FOLD.sub(fold, prose)
 
 
 def _fold_token(token: str, is_turkish: bool) -> str:

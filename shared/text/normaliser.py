@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from shared.text.scripts import document_grams, prepared, query_grams, split_unspaced
 from shared.text.stopwords import ENGLISH
@@ -49,14 +50,10 @@ def document_terms(content: str) -> DocumentTerms:
 
     Each is at most 800 bytes; 32,000 bytes of content stay under half a megabyte as a tsvector.
     """
-    known: dict[str, tuple[str, tuple[str, ...]]] = {}
-    words: list[str] = []
-    lexemes: dict[str, None] = {}
-    for token in prepared(content).split():
-        if token not in known:
-            known[token] = (_known_token if len(token) <= TOKEN_KEPT_CHARACTERS_MAX else _document_token)(token)
-            lexemes.update(dict.fromkeys(known[token][1]))
-        words.append(known[token][0])
+    tokens = prepared(content).split()
+    known = {token: _analysed(token) for token in dict.fromkeys(tokens)}
+    words = [known[token][0] for token in tokens]
+    lexemes = dict.fromkeys(chain.from_iterable(exact for _, exact in known.values()))
     return DocumentTerms(" ".join(filter(None, words))[:PLAIN_CHARACTERS_MAX], list(lexemes)[:LEXEMES_MAX])
 
 
@@ -82,6 +79,10 @@ def query_rows(terms: Iterable[QueryTerm]) -> QueryRows:
         [" ".join(way.words) for _, way in rows],
         [" ".join(way.lexemes) for _, way in rows],
     )
+
+
+def _analysed(token: str) -> tuple[str, tuple[str, ...]]:
+    return _known_token(token) if len(token) <= TOKEN_KEPT_CHARACTERS_MAX else _document_token(token)
 
 
 def _document_token(token: str) -> tuple[str, tuple[str, ...]]:

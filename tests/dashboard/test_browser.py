@@ -8,7 +8,7 @@ from typing import Literal
 import asyncpg
 import pytest
 
-from tests.dashboard.browser import PROGRAM, Browser, chromium
+from tests.dashboard.browser import AXE, PROGRAM, Browser, chromium
 from tests.dashboard.sites import KEY, Site
 from tests.dashboard.world import HOSTILE, World
 
@@ -36,7 +36,7 @@ _FAULTS = """
   const name = (e) => (e.getAttribute("aria-label") || (e.getAttribute("aria-labelledby") &&
     document.getElementById(e.getAttribute("aria-labelledby"))?.textContent) || e.labels?.[0]?.textContent ||
     e.textContent || "").trim();
-  for (const e of all("input:not([type=hidden]), select, button, a[href], [role=region], nav, figure svg"))
+  for (const e of all("input:not([type=hidden]), select, button, a[href], [role=group], nav, figure svg"))
     if (!name(e)) faults.push("no name: " + e.outerHTML.slice(0, 120));
   for (const e of all("input:not([type=hidden]), select")) if (!e.labels.length) faults.push("no label: " + e.id);
   for (const e of all("table")) if (!e.caption) faults.push("no caption");
@@ -78,6 +78,11 @@ _PALE = """
 })()
 """
 
+_BROKEN_RULES = """
+axe.run(document, {resultTypes: ["violations"]}).then(({violations}) =>
+  violations.map((rule) => rule.id + ": " + rule.nodes.map((node) => node.html.slice(0, 160)).join(" | ")))
+"""
+
 _TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -108,6 +113,23 @@ async def test_every_page_is_sound_and_legible(
     assert found == {page: [] for page in PAGES}
     # The page that is not there is the one thing to complain of.
     assert [told for told in browser.complaints if "404" not in told] == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)], ids=str)
+async def test_no_page_breaks_a_rule_of_accessibility(
+    browser: Browser, site: Site, world: World, scheme: Literal["light", "dark"], width: int
+) -> None:
+    if not AXE.exists():
+        pytest.skip("needs axe-core (npm install --prefix build/node)")
+    rules = AXE.read_text(encoding="utf-8")
+    await browser.look(scheme=scheme, width=width)
+    broken = {}
+    for page in PAGES:
+        await browser.open(address(site, world, page))
+        await browser.run(rules)
+        broken[page] = await browser.run(_BROKEN_RULES)
+
+    assert broken == {page: [] for page in PAGES}
 
 
 async def test_hostile_words_run_nothing(browser: Browser, site: Site, world: World) -> None:

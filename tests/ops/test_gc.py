@@ -20,6 +20,7 @@ NOTHING = {
     "vectors": 0,
     "runs": 0,
     "folded_deltas": 0,
+    "settled_words": 0,
 }
 
 

@@ -8,10 +8,14 @@ import asyncpg
 import orjson
 import pytest
 
+from ops import purging
 from ops.export import export
 from ops.files import FileRefused
 from ops.importing import Wish, import_
-from shared import checker
+from ops.operating import operating
+from shared import checker, retention
+from shared.domain import MemoryType
+from shared.opening import opened
 from shared.retrieval import frequencies
 from shared.settings import Settings
 from tests.memories.clients import Client
@@ -64,6 +68,47 @@ async def test_an_export_imported_into_an_empty_database_is_exported_the_same(
     assert without_imports(after) == before
     assert len(before) == 1 + 2 + 10 + 1
     assert await checker.check(there) == []
+
+
+async def test_what_was_purged_expired_or_retired_by_a_judge_is_exported_the_same_again(
+    settings: Settings,
+    other: Settings,
+    speaker: Client,
+    connection: asyncpg.Connection,
+    there: asyncpg.Connection,
+    tmp_path: Path,
+) -> None:
+    # Fails when a purged revision gets words, an expired memory a live row, or a judge's work is told as a client's.
+    ids = await lively.live(speaker)
+    await speaker.speaking("codex", conversation="talk-9").remember(
+        "THE QUEUE IS POSTGRESQL", tags=("db",), category="infra", importance=7, ttl_days=9, type=MemoryType.CONSTRAINT
+    )
+    past = await speaker.saved("Soon past, and reaped.", ttl_days=1 / 86_400_000)
+    async with opened(settings, application="test") as database:
+        assert (await retention.reap(database))["memories"] == 1
+    still = await speaker.saved("Soon past, and not reaped.", ttl_days=1 / 86_400_000)
+    async with operating(settings, again="") as operator:
+        await purging.destroy(operator, [ids["second"], ids["revised"]])
+        await operator.execute(
+            "WITH now AS MATERIALIZED (SELECT clock_timestamp() AS at), closed AS (UPDATE memhub.memory_revisions"
+            " SET valid_to = now.at FROM now WHERE memory_id = $1 AND valid_to IS NULL),"
+            " gone AS (DELETE FROM memhub.live_memories WHERE memory_id = $1)"
+            " UPDATE memhub.memories SET status = 'DELETED', retired_by = 'judge', retired_at = now.at"
+            " FROM now WHERE id = $1",
+            ids["restored"],
+        )
+    assert await checker.check(connection) == []
+    before = await taken(settings, tmp_path / "before.jsonl")
+
+    assert await bring(other, tmp_path / "before.jsonl") == 0
+
+    assert without_imports(await taken(other, tmp_path / "after.jsonl")) == before
+    assert await checker.check(there) == []
+    assert (
+        await there.fetchval("SELECT count(*) FROM memhub.live_memories WHERE memory_id IN ($1, $2)", past, still) == 0
+    )
+    assert await there.fetchval("SELECT count(*) FROM memhub.memory_revisions WHERE purged_at IS NOT NULL") == 3
+    assert await there.fetchval("SELECT retired_by FROM memhub.memories WHERE id = $1", ids["restored"]) == "judge"
 
 
 async def test_what_is_imported_is_found_by_the_same_words(

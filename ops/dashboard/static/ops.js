@@ -18,7 +18,7 @@
   const tell = () => {
     button.textContent = isPaused() ? "Paused" : failures ? "Not reached" : "Live";
     button.setAttribute("aria-pressed", String(!isPaused()));
-    button.setAttribute("aria-label", "Refresh this page by itself");
+    button.setAttribute("aria-label", `${button.textContent}: refresh this page by itself`);
   };
   button.addEventListener("click", () => {
     localStorage.setItem(KEY, isPaused() ? "no" : "yes");

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from ops.moving.entries import Entry
 from ops.moving.formats import loose
 from ops.moving.lives import Place, Problem
 
-_COLUMNS = ("content_hash", "content", "tags", "memory_type", "created_at", "deleted_at")
+# Those of its later releases may be missing.
+_COLUMNS = (
+    "content_hash", "content", "tags", "memory_type", "metadata", "created_at", "deleted_at", "store", "superseded_by",
+)  # fmt: skip
 _TABLE = "SELECT name FROM pragma_table_info('memories')"
+
+# What it writes where nothing was said.
+_NO_TAG = "untagged"
+_NO_STORE = "default"
 
 
 def entries(place: Place, value: Any) -> list[Entry | Problem]:
+    """A memory that was superseded there is superseded here, by the memory of that hash."""
     if not isinstance(value, dict) or "content" not in value:
         return [Problem(place, "it is no object with a content")]
     key = value.get("content_hash")
     created_at = value.get("created_at")
+    # The export tells of supersession in the metadata only.
+    successor = value.get("superseded_by") or _metadata(value).get("superseded_by")
     return [
         Entry(
             place=place,
@@ -28,20 +37,37 @@ def entries(place: Place, value: Any) -> list[Entry | Problem]:
             key=key if isinstance(key, str) else None,
             type=loose.type_of(value.get("memory_type")),
             category=loose.category(value.get("memory_type")),
-            tags=loose.tags(value.get("tags")),
+            tags=_tags(value),
             created_at=value.get("created_at_iso") if created_at is None else created_at,
             source="mcp-memory-service",
+            superseded_by=successor if isinstance(successor, str) else None,
+            keeps=isinstance(key, str),
         )
     ]
 
 
-def rows(path: Path) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """The memories of its SQLite file, read only; the deleted ones are left out. Raises sqlite3.Error."""
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
-        there = {name for (name,) in database.execute(_TABLE)}
-        columns = [column for column in _COLUMNS if column in there]
-        statement = f"SELECT rowid, {', '.join(columns)} FROM memories ORDER BY rowid"  # noqa: S608 - names of ours
-        for rowid, *values in database.execute(statement):
-            row = dict(zip(columns, values, strict=True))
-            if row.pop("deleted_at", None) is None:
-                yield Place(f"row {rowid}"), row
+def rows(database: sqlite3.Connection) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """The memories of its SQLite file, successors first; the deleted ones are left out. Raises sqlite3.Error."""
+    there = {name for (name,) in database.execute(_TABLE)}
+    columns = [column for column in _COLUMNS if column in there]
+    statement = f"SELECT rowid, {', '.join(columns)} FROM memories ORDER BY rowid DESC"  # noqa: S608 - names of ours
+    for rowid, *values in database.execute(statement):
+        row = dict(zip(columns, values, strict=True))
+        if row.pop("deleted_at", None) is None:
+            yield Place(f"row {rowid}"), row
+
+
+def _metadata(value: dict[str, Any]) -> dict[str, Any]:
+    told = value.get("metadata")
+    if isinstance(told, str):
+        try:
+            told = json.loads(told)
+        except ValueError:
+            return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _tags(value: dict[str, Any]) -> list[str]:
+    store = value.get("store")
+    tags = [tag for tag in loose.tags(value.get("tags")) if tag != _NO_TAG]
+    return loose.tags([*tags, f"store:{store}"]) if isinstance(store, str) and store not in ("", _NO_STORE) else tags
