@@ -159,6 +159,6 @@ def _item(candidate: Candidate) -> Item:
         memory_id=candidate.memory_id,
         revision=candidate.revision,
         type=candidate.type,
-        tokens=math.ceil(candidate.cost),
+        tokens=math.ceil(candidate.cost.dearest),
         value=round(candidate.value, 4),
     )

@@ -18,6 +18,7 @@ from shared.retrieval.terms import Asked
 _SQL = statements.load("retrieval")
 _CANDIDATES = _SQL["candidates"]
 _CANDIDATES_AS_OF = _SQL["candidates_as_of"]
+_FORMERLY = _SQL["formerly"]
 
 LEG_ROWS = 100
 
@@ -25,9 +26,22 @@ FIRST_PASS_FROM_MEMORIES = 5_000
 FIRST_PASS_CHUNKS = 600
 
 
+STEPS_BACK_MAX = 8
+FORMER_REVISIONS_MAX = 4
+FORMER_MEMORIES_MAX = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """`matched` are places in Asked.terms; `cosine` is that of the best chunk, None where there is no vector."""
+
+    matched: tuple[int, ...]
+    cosine: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """`matched` are places in Asked.terms; `cosine` is that of the best chunk, None where there is no vector."""
+    """What a live memory says, and in `former` what it said before and what it superseded."""
 
     memory_id: UUID
     revision: int
@@ -37,6 +51,7 @@ class Evidence:
     importance: int | None
     author_kind: AuthorKind
     updated_at: datetime
+    former: tuple[Wording, ...] = ()
 
 
 async def gather(
@@ -70,10 +85,42 @@ async def gather(
         rows = await connection.fetch(_CANDIDATES, *arguments, first_pass)
     else:
         rows = await connection.fetch(_CANDIDATES_AS_OF, *arguments, request.as_of)
-    return [_evidence(row) for row in rows]
+    former = await _formerly(connection, rows, arguments, as_of=request.as_of)
+    return [_evidence(row, former.get(row["memory_id"], ())) for row in rows]
 
 
-def _evidence(row: asyncpg.Record) -> Evidence:
+async def _formerly(
+    connection: asyncpg.Connection, rows: Sequence[asyncpg.Record], asked: Sequence[Any], *, as_of: datetime | None
+) -> dict[UUID, tuple[Wording, ...]]:
+    """The former wordings of the candidates that have any; `asked` are the arguments that found these."""
+    if not rows:
+        return {}
+    project_id, conversation, _, queries, _, _, _, _, model_id, vector, *_ = asked
+    told = await connection.fetch(
+        _FORMERLY,
+        project_id,
+        conversation,
+        [row["memory_id"] for row in rows],
+        [row["revision"] for row in rows],
+        queries,
+        model_id,
+        vector,
+        STEPS_BACK_MAX,
+        FORMER_REVISIONS_MAX,
+        FORMER_MEMORIES_MAX,
+        as_of,
+    )
+    wordings: dict[UUID, tuple[Wording, ...]] = {}
+    for row in told:
+        wordings[row["memory_id"]] = (*wordings.get(row["memory_id"], ()), _wording(row))
+    return wordings
+
+
+def _wording(row: asyncpg.Record) -> Wording:
+    return Wording(matched=tuple(number - 1 for number in row["matched"]), cosine=row["cosine"])
+
+
+def _evidence(row: asyncpg.Record, former: tuple[Wording, ...]) -> Evidence:
     return Evidence(
         memory_id=row["memory_id"],
         revision=row["revision"],
@@ -83,4 +130,5 @@ def _evidence(row: asyncpg.Record) -> Evidence:
         importance=row["importance"],
         author_kind=AuthorKind(row["author_kind"]),
         updated_at=row["updated_at"],
+        former=former,
     )

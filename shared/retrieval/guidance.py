@@ -10,7 +10,8 @@ Confidence = Literal["high", "medium", "low"]
 
 HIGH_FROM = 0.67
 MEDIUM_FROM = 0.53
-"""Of the best result's proof. On the tuning half 10 and 25 of 100 questions without an answer reach them."""
+"""Of the best result's proof. On the tuning half 8 and 29 of 100 questions without an answer reach them; of 100 first
+results that reach them 98 and 97 answer."""
 
 
 def confidence(best: float | None) -> Confidence:

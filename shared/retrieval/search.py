@@ -93,12 +93,14 @@ async def _hits(
 
 def _why(scored: Scored, asked: Asked) -> dict[str, Any]:
     told: dict[str, Any] = {
-        "terms_matched": [asked.terms[place].shown for place in scored.evidence.matched],
+        "terms_matched": [asked.terms[place].shown for place in scored.wording.matched],
         "terms_asked": len(asked.terms),
         "coverage": round(scored.coverage, 4),
     }
-    if scored.evidence.cosine is not None:
-        told["cosine"] = round(scored.evidence.cosine, 4)
+    if scored.wording.cosine is not None:
+        told["cosine"] = round(scored.wording.cosine, 4)
+    if scored.wording is not scored.evidence:
+        told["in_the_words_of"] = "what it said before or replaced"
     if asked.newest_max is not None:
         told["words_sought_in_newest"] = asked.newest_max
     return told

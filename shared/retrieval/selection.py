@@ -9,6 +9,7 @@ from uuid import UUID
 
 from shared.domain import MemoryType
 from shared.retrieval import tokens
+from shared.retrieval.tokens import Estimate
 
 QUOTAS = {
     MemoryType.CONSTRAINT: 0.30,
@@ -31,7 +32,7 @@ class Candidate:
     content: str
     written_on: date
     value: float
-    cost: float
+    cost: Estimate
     words: frozenset[str]
 
 
@@ -45,21 +46,21 @@ class Dropped:
 @dataclass(slots=True)
 class _Purse:
     budget: int
-    spent: float
+    spent: Estimate
     quotas: dict[MemoryType, float] = field(default_factory=dict)
 
     def affords(self, candidate: Candidate) -> bool:
         return tokens.bound(self.spent + candidate.cost) <= self.budget
 
     def grants(self, candidate: Candidate) -> bool:
-        return candidate.cost <= self.quotas[candidate.type]
+        return candidate.cost.dearest <= self.quotas[candidate.type]
 
     def pay(self, candidate: Candidate) -> None:
-        self.spent += candidate.cost
-        self.quotas[candidate.type] -= candidate.cost
+        self.spent = self.spent + candidate.cost
+        self.quotas[candidate.type] -= candidate.cost.dearest
 
 
-def select(candidates: Sequence[Candidate], *, budget: int, overhead: float) -> tuple[list[Candidate], Dropped]:
+def select(candidates: Sequence[Candidate], *, budget: int, overhead: Estimate) -> tuple[list[Candidate], Dropped]:
     """The chosen ones, best first, and why the others are not among them.
 
     Maximal marginal relevance (Carbonell and Goldstein 1998) as a factor: value per token times what is new in it.
@@ -76,7 +77,7 @@ def select(candidates: Sequence[Candidate], *, budget: int, overhead: float) -> 
         if not affordable:
             break
         granted = [one for one in affordable if purse.grants(one)] or affordable
-        best = max(granted, key=lambda one: (one.value / one.cost) * (1 - nearest[one.memory_id]))
+        best = max(granted, key=lambda one: (one.value / one.cost.dearest) * (1 - nearest[one.memory_id]))
         left.remove(best)
         if nearest[best.memory_id] >= TOO_SIMILAR_FROM:
             similar += 1

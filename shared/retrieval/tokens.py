@@ -4,50 +4,86 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-# Fitted so that texts of 2,500 characters stay at or below the estimate in the dearest of o200k, cl100k, Claude's
-# published tokenizer and BERT's word pieces: prose comes to .82 to .91 of it, code .86 to 1.0, identifiers .91 to 1.0,
-# hexadecimal .98, numbers 1.0. Scripts beyond Latin are taken at what their dearest tokenizer needs for a character.
 _PIECE = re.compile(
-    r"(?P<word>[A-Z]?[a-z]+)|(?P<capitals>[A-Z]+)|(?P<digits>[0-9]+)|(?P<space>[ \t]+)|(?P<newline>\n)"
-    r"|(?P<mark>[!-/:-@\[-`{-~])|(?P<accented>[\u00a1-\u024f])|(?P<greek>[\u0370-\u052f])|(?P<han>[\u3400-\u9fff])"
-    r"|(?P<kana>[\u3040-\u30ff\uff66-\uff9d])|(?P<hangul>[\uac00-\ud7af])"
-    r"|(?P<general>[\u2000-\u206f\u3000-\u303f\uff00-\uff65])|(?P<other>[\u0000-\uffff])|(?P<astral>.)",
+    r"(?P<mixed>(?:[0-9]+[A-Za-z]|[A-Za-z]+[0-9])[A-Za-z0-9]*)"
+    r"|(?P<word>[A-Z]?[a-z]+)|(?P<capitals>[A-Z]+)|(?P<digits>[0-9]+)|(?P<space>[ \t]+)|(?P<newline>\n)"
+    r"|(?P<mark>[!-/:-@\[-`{-~])|(?P<accented>[\u00a1-\u024f])|(?P<greek>[\u0370-\u052f])"
+    r"|(?P<semitic>[\u0530-\u077f])|(?P<han>[\u3400-\u9fff])|(?P<kana>[\u3040-\u30ff\uff66-\uff9d])"
+    r"|(?P<hangul>[\uac00-\ud7af])|(?P<general>[\u2000-\u206f\u3000-\u303f\uff00-\uff65])"
+    r"|(?P<symbol>[\u2070-\u2bff\ufe0f])|(?P<other>[\u0000-\uffff])|(?P<astral>.)",
     re.DOTALL,
 )
+
+MARGIN = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Tokens by weight in vocabularies of byte pairs (o200k, cl100k, Claude's published one) and of word pieces (BERT).
+
+    Apart, because each is dear in what the other is cheap in: a text of both is dearest in one of them, not in the sum
+    of the worst. To be summed over parts; `bound` of the sum is what is promised.
+    """
+
+    pairs: float
+    pieces: float
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(self.pairs + other.pairs, self.pieces + other.pieces)
+
+    @property
+    def dearest(self) -> float:
+        return max(self.pairs, self.pieces)
+
+
+NOTHING = Estimate(0.0, 0.0)
+
+# The least weights that keep 245 texts of 600 to 2,500 characters at or above the dearest count of their kind: prose,
+# code, JSON, identifiers, hexadecimal, numbers, summaries of packages in eight scripts, emoji. Of it the dearest
+# count is .88 to .96 in prose, .93 in code, .94 to .99 in numbers, Chinese, Japanese, Korean, Russian and Arabic.
 _EACH = {
-    "capitals": 1.8,
-    "newline": 0.2,
-    "mark": 0.85,
-    "accented": 2.0,
-    "greek": 1.2,
-    "han": 1.5,
-    "kana": 1.3,
-    "hangul": 2.0,
-    "general": 1.1,
-    "other": 2.0,
-    "astral": 3.3,
+    "newline": Estimate(0.22, 0.1),
+    "mark": Estimate(0.8, 1.12),
+    "accented": Estimate(1.8, 1.23),
+    "greek": Estimate(0.61, 0.96),
+    "semitic": Estimate(1.16, 0.99),
+    "han": Estimate(1.21, 1.01),
+    "kana": Estimate(1.04, 0.97),
+    "hangul": Estimate(1.63, 2.21),
+    "general": Estimate(0.9, 0.9),
+    "symbol": Estimate(1.45, 1.4),
+    "other": Estimate(1.86, 1.2),
+    "astral": Estimate(3.2, 0.1),
 }
-MARGIN = 2.0
-
-_CAPITAL = 0.05
-_DIGIT = 0.64
-_SPACE_MORE = 0.05
-_WORD_UP_TO = ((4, 1.42), (8, 1.38), (12, 1.95))
-_LONG_WORD, _LETTER_MORE = 2.71, 0.8
-
-
-def estimate(text: str) -> float:
-    """Tokens of the text by weight, to be summed over parts; `bound` of the sum is what is promised."""
-    return math.fsum(map(_weight, _PIECE.finditer(text)))
+_WORD_UP_TO = ((4, Estimate(1.02, 0.85)), (8, Estimate(1.1, 1.1)), (12, Estimate(2.02, 3.13)))
+_LONG_WORD, _LETTER_MORE = Estimate(2.2, 3.13), 0.3
+_CAPITALS, _CAPITAL_MORE = Estimate(1.2, 1.9), 0.29
+_THREE_DIGITS, _DIGIT = Estimate(1.36, 0.8), Estimate(0.05, 0.27)
+_MIXED, _CHARACTER = Estimate(0.3, 0.3), 0.72
+_SPACE_MORE = 0.1
 
 
-def bound(estimated: float) -> int:
-    """Tokens that no counted tokenizer passed: a short text strays further from its class than a long one."""
-    return math.ceil(estimated + MARGIN * math.sqrt(estimated))
+def estimate(text: str) -> Estimate:
+    return total(map(_weight, _PIECE.finditer(text)))
 
 
-def _weight(piece: re.Match[str]) -> float:
+def total(parts: Iterable[Estimate]) -> Estimate:
+    told = [(part.pairs, part.pieces) for part in parts]
+    return Estimate(math.fsum(pairs for pairs, _ in told), math.fsum(pieces for _, pieces in told))
+
+
+def bound(estimated: Estimate) -> int:
+    """Tokens that no counted tokenizer passed: a short text strays further from its class than a long one.
+
+    Of 580 briefs of one to three memories in fourteen classes the dearest count strayed by 1.2 roots at most.
+    """
+    return math.ceil(estimated.dearest + MARGIN * math.sqrt(estimated.dearest))
+
+
+def _weight(piece: re.Match[str]) -> Estimate:
     kind = piece.lastgroup
     assert kind is not None
     length = piece.end() - piece.start()
@@ -55,17 +91,30 @@ def _weight(piece: re.Match[str]) -> float:
         case "word":
             return _word(length)
         case "digits":
-            return _DIGIT * length
+            return _number(length)
+        case "mixed":
+            return _more(_MIXED, _CHARACTER * length)
         case "capitals":
-            return _EACH[kind] + _CAPITAL * (length - 1)
+            return _more(_CAPITALS, _CAPITAL_MORE * (length - 1))
         case "space":
-            return _SPACE_MORE * (length - 1)
+            return _more(NOTHING, _SPACE_MORE * (length - 1))
         case _:
             return _EACH[kind]
 
 
-def _word(letters: int) -> float:
+def _word(letters: int) -> Estimate:
     for most, weight in _WORD_UP_TO:
         if letters <= most:
             return weight
-    return _LONG_WORD + _LETTER_MORE * (letters - _WORD_UP_TO[-1][0])
+    return _more(_LONG_WORD, _LETTER_MORE * (letters - _WORD_UP_TO[-1][0]))
+
+
+def _number(digits: int) -> Estimate:
+    groups = math.ceil(digits / 3)
+    return Estimate(
+        _THREE_DIGITS.pairs * groups + _DIGIT.pairs * digits, _THREE_DIGITS.pieces * groups + _DIGIT.pieces * digits
+    )
+
+
+def _more(weight: Estimate, tokens: float) -> Estimate:
+    return Estimate(weight.pairs + tokens, weight.pieces + tokens)

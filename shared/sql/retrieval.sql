@@ -175,6 +175,39 @@ SELECT memory.memory_id, memory.revision_no AS revision, memory.type, memory.imp
 FROM candidates JOIN eligible AS memory
     ON memory.memory_id = candidates.memory_id AND memory.revision_no = candidates.revision_no;
 
+-- name: formerly
+-- What candidates said before: their earlier revisions, and the memories that they superseded, step by step. A question in
+-- the old words finds what replaced them, and only that: what is retired gives evidence here and is never an answer.
+-- Only the candidates' own past is read, by key and step by step, and the limit ends it: the cost is bounded whatever the
+-- project has retired. What belongs to another conversation gives none; of what was purged neither words nor vector are left.
+-- $1 project uuid, $2 the caller's conversation text, $3 candidates uuid[], $4 their revisions int[], $5 the tsquery of each
+-- term text[], $6 model int (NULL: no vector), $7 vector text, $8 steps back at most int, $9 revisions of a memory at most
+-- int, $10 memories at most int, $11 instant timestamptz (NULL: now)
+WITH RECURSIVE terms AS MATERIALIZED (
+    SELECT term.number::int AS number, term.query::tsquery AS query
+    FROM unnest($5::text[]) WITH ORDINALITY AS term (query, number)
+), lineage AS (
+    SELECT candidate.memory_id AS head, candidate.memory_id, candidate.revision_no - 1 AS last, 0 AS step
+    FROM unnest($3::uuid[], $4::int[]) AS candidate (memory_id, revision_no)
+    UNION ALL
+    SELECT lineage.head, older.id, older.revision_no, lineage.step + 1
+    FROM lineage JOIN memhub.memories AS older ON older.project_id = $1::uuid AND older.superseded_by = lineage.memory_id
+    WHERE lineage.step < $8::int AND (older.conversation IS NULL OR older.conversation = $2::text)
+        AND ($11::timestamptz IS NULL OR older.retired_at <= $11)
+)
+SELECT bounded.head AS memory_id,
+       ARRAY(SELECT number FROM terms WHERE former.document @@ terms.query ORDER BY number) AS matched,
+       (SELECT - min(vector.embedding <#> $7::text::halfvec) FROM memhub.retired_vectors AS vector
+        WHERE vector.project_id = $1 AND vector.model_id = $6::int AND vector.memory_id = bounded.memory_id
+            AND vector.revision_no = former.revision_no) AS cosine
+FROM (SELECT head, memory_id, last, step FROM lineage WHERE last > 0 LIMIT $10::int) AS bounded
+CROSS JOIN LATERAL (
+    SELECT revision.revision_no, revision.document FROM memhub.memory_revisions AS revision
+    WHERE revision.project_id = $1 AND revision.memory_id = bounded.memory_id AND revision.revision_no <= bounded.last
+    ORDER BY revision.revision_no DESC
+    LIMIT $9::int
+) AS former;
+
 -- name: shown
 -- The memories that a search shows, with what they say; one that was retired since it was ranked is gone here too.
 -- $1 project uuid, $2 memories uuid[], $3 their revisions int[]

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 
-from tests.bench import dashboard, http, imports, processes, searching, writers, writes
+from tests.bench import dashboard, everything, http, imports, processes, searching, writers, writes
 from tests.bench.options import Options
 from tests.bench.report import Figure, show
 
@@ -14,6 +14,7 @@ SECTIONS: Mapping[str, Callable[[Options], Coroutine[None, None, list[Figure]]]]
     "writes": writes.figures,
     "writers": writers.figures,
     "search": searching.figures,
+    "everything": everything.figures,
     "processes": processes.figures,
     "http": http.figures,
     "dashboard": dashboard.figures,

@@ -6,36 +6,49 @@ import argparse
 import asyncio
 import json
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from tests.eval import contexts
+from tests.eval.contexts import Spent
 from tests.eval.graded import GradedSet
 from tests.eval.measures import Scored, Summary, summary
-from tests.eval.running import WORDS_ONLY, database, run
-from tests.eval.strategies import BASELINE, DEFAULT, STRATEGIES
+from tests.eval.running import WORDS_ONLY, askings, database, run, world
+from tests.eval.strategies import DEFAULT, MAXSIM, STRATEGIES
 from tests.eval.vectors import Embeddings
 
 BASELINE_FILE = Path(__file__).parent / "baseline.json"
 TOLERANCE = 0.005
 HELD = ("ndcg", "recall", "precision", "f1", "empty_of_unanswerable")
+SHOWN = (*STRATEGIES, *MAXSIM, WORDS_ONLY, DEFAULT)
+CONSOLE = Console(width=200)
 
 Results = dict[str, list[Scored]]
+
+_BY_KIND: dict[str, Callable[[Summary], str]] = {
+    "nDCG@10 and half its 95 % interval": lambda told: f"{told.ndcg:.2f} ±{(told.ndcg_high - told.ndcg_low) / 2:.2f}",
+    "recall@10": lambda told: f"{told.recall:.2f}",
+    "precision": lambda told: f"{told.precision:.2f}",
+    "F1": lambda told: f"{told.f1:.2f}",
+}
 
 
 def main() -> int:
     arguments = _arguments()
-    results = asyncio.run(_results())
+    results, spent = asyncio.run(_results(late=not arguments.check))
     halves = [arguments.half] if arguments.half else ["tune", "report"]
-    told = {half: _told(results, half) for half in halves}
     if arguments.json:
+        told = {half: _told(results, spent, half) for half in halves}
         print(json.dumps(told, indent=1, ensure_ascii=False))
     elif not arguments.check:
         for half in halves:
-            _show(results, half)
+            _show(results, spent, half)
     if arguments.write:
-        BASELINE_FILE.write_text(json.dumps(_baseline(results), indent=1) + "\n", encoding="utf-8")
+        BASELINE_FILE.write_text(json.dumps(baseline(results), indent=1) + "\n", encoding="utf-8")
     return _check(results) if arguments.check else 0
 
 
@@ -48,13 +61,22 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def _results() -> Results:
-    async with database() as url:
-        return await run(url, GradedSet(), Embeddings())
+async def _results(*, late: bool) -> tuple[Results, list[Spent]]:
+    embeddings = Embeddings()
+    async with database() as url, world(url, GradedSet(), embeddings) as loaded:
+        results = await run(loaded, embeddings, late=late)
+        whole = contexts.whole(loaded.graded)
+        spent = [await contexts.spent(loaded, asking, whole) async for asking in askings(loaded, embeddings)]
+    return results, spent
 
 
 def _half(scored: list[Scored], half: str) -> list[Scored]:
     return [one for one in scored if one.query.split == half]
+
+
+def _spent(spent: list[Spent], half: str) -> list[Spent]:
+    """A context has no `as_of`: it tells what holds."""
+    return [one for one in spent if one.query.split == half and one.query.as_of is None]
 
 
 def _kinds(scored: list[Scored]) -> dict[str, list[Scored]]:
@@ -64,73 +86,104 @@ def _kinds(scored: list[Scored]) -> dict[str, list[Scored]]:
     return dict(sorted(kinds.items()))
 
 
-def _told(results: Results, half: str) -> dict[str, object]:
-    return {
+def _told(results: Results, spent: list[Spent], half: str) -> dict[str, object]:
+    strategies: dict[str, object] = {
         name: {
             "all": summary(_half(scored, half)).as_dict(),
             "kinds": {kind: summary(part).as_dict() for kind, part in _kinds(_half(scored, half)).items()},
         }
         for name, scored in results.items()
     }
+    return {"strategies": strategies, "context": asdict(contexts.saving(_spent(spent, half)))}
 
 
-def _baseline(results: Results) -> dict[str, dict[str, float]]:
+def baseline(results: Results) -> dict[str, dict[str, float]]:
     return {half: summary(_half(results[DEFAULT], half)).as_dict() for half in ("tune", "report")}
 
 
-def _check(results: Results) -> int:
-    """0, or 1 with what fell on stderr."""
+def fallen(results: Results) -> list[str]:
+    """What is below the committed baseline, and every answer that should not have been given."""
     held = json.loads(BASELINE_FILE.read_text(encoding="utf-8"))
-    fallen = [
+    below = [
         f"{half}: {measure} is {now[measure]:.4f}, the baseline {held[half][measure]:.4f}"
-        for half, now in _baseline(results).items()
+        for half, now in baseline(results).items()
         for measure in HELD
         if now[measure] < held[half][measure] - TOLERANCE
     ]
-    fallen += [
+    return below + [
         f"{name}: {one.query.id} was answered with what is not live or not of the project"
         for name, scored in results.items()
         for one in scored
         if one.stale or one.leaks
     ]
-    print("\n".join(fallen) or "The baseline holds.", file=sys.stderr)
-    return 1 if fallen else 0
 
 
-def _show(results: Results, half: str) -> None:
-    table = _table(f"{half} half", "strategy")
-    for name in (*STRATEGIES, WORDS_ONLY, DEFAULT):
-        _row(table, name, summary(_half(results[name], half)))
-    Console(width=160).print(table)
-    table = _table(f"{half} half, the default by kind; beside it {BASELINE}", "kind")
-    table.add_column("other: nDCG", justify="right")
-    table.add_column("F1", justify="right")
-    others = _kinds(_half(results[BASELINE], half))
-    for kind, scored in _kinds(_half(results[DEFAULT], half)).items():
-        other = summary(others[kind])
-        _row(table, kind, summary(scored), f"{other.ndcg:.3f}", f"{other.f1:.3f}")
-    Console(width=160).print(table)
+def _check(results: Results) -> int:
+    """0, or 1 with what fell on stderr."""
+    told = fallen(results)
+    print("\n".join(told) or "The baseline holds.", file=sys.stderr)
+    return 1 if told else 0
 
 
-def _table(title: str, first: str) -> Table:
+def _show(results: Results, spent: list[Spent], half: str) -> None:
+    parts = {name: _half(results[name], half) for name in SHOWN if name in results}
+    table = _table(f"{half} half", _OVERALL)
+    for name, scored in parts.items():
+        _row(table, name, summary(scored))
+    CONSOLE.print(table)
+    for measure, said in _BY_KIND.items():
+        _matrix(f"{half} half by kind: {measure}", parts, said)
+    _saving(f"{half} half: a context of {contexts.BUDGET:,} tokens", contexts.saving(_spent(spent, half)))
+
+
+_OVERALL = (
+    "nDCG@10",
+    "95 %",
+    "recall@10",
+    "precision",
+    "F1",
+    "empty where nothing answers",
+    "95 %",
+    "stale",
+    "leaks",
+    "n",
+)
+
+
+def _matrix(title: str, parts: Results, said: Callable[[Summary], str]) -> None:
+    kinds = [kind for kind in _kinds(next(iter(parts.values()))) if kind != "unanswerable"]
+    table = _table(title, [kind.replace("_", " ") for kind in kinds])
+    for name, scored in parts.items():
+        by_kind = _kinds(scored)
+        table.add_row(name, *(said(summary(by_kind[kind])) for kind in kinds))
+    CONSOLE.print(table)
+
+
+def _saving(title: str, told: contexts.Saving) -> None:
+    table = _table(
+        title, ("everything", "the brief", "saved", "of what helps in it", "empty where nothing answers", "n")
+    )
+    table.add_row(
+        "tokens",
+        f"{told.whole:,.0f}",
+        f"{told.used:,.0f}",
+        f"{told.saved:.0%}",
+        f"{told.held:.0%}",
+        f"{told.empty_of_unanswerable:.0%}",
+        str(told.queries),
+    )
+    CONSOLE.print(table)
+
+
+def _table(title: str, headings: Sequence[str]) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column(first)
-    for heading in (
-        "nDCG@10",
-        "95 %",
-        "recall@10",
-        "precision",
-        "F1",
-        "empty where nothing answers",
-        "stale",
-        "leaks",
-        "n",
-    ):
+    table.add_column("strategy")
+    for heading in headings:
         table.add_column(heading, justify="right")
     return table
 
 
-def _row(table: Table, name: str, told: Summary, *more: str) -> None:
+def _row(table: Table, name: str, told: Summary) -> None:
     table.add_row(
         name,
         f"{told.ndcg:.3f}",
@@ -139,10 +192,10 @@ def _row(table: Table, name: str, told: Summary, *more: str) -> None:
         f"{told.precision:.3f}",
         f"{told.f1:.3f}",
         f"{told.empty_of_unanswerable:.3f}",
+        f"{told.empty_low:.2f}-{told.empty_high:.2f}",
         str(told.stale),
         str(told.leaks),
         str(told.queries),
-        *more,
     )
 
 

@@ -48,6 +48,10 @@ class GradedSet:
         return sorted(rows, key=lambda memory: (memory.created_at, memory.id))
 
     @cached_property
+    def live_now(self) -> list[GradedMemory]:
+        return [memory for memory in self.memories if memory.id not in self._retired_at]
+
+    @cached_property
     def queries(self) -> list[GradedQuery]:
         return [_query(row) for project in PROJECTS for row in _read("queries", project)]
 

@@ -43,6 +43,8 @@ class Summary:
     precision: float
     f1: float
     empty_of_unanswerable: float
+    empty_low: float
+    empty_high: float
     stale: int
     leaks: int
     queries: int
@@ -83,6 +85,8 @@ def summary(scored: Sequence[Scored]) -> Summary:
     unanswerable = [one for one in scored if one.ndcg is None]
     gains = [one.ndcg for one in answerable]
     low, high = interval(gains)
+    silent = [float(one.empty) for one in unanswerable]
+    empty_low, empty_high = interval(silent)
     return Summary(
         ndcg=_mean(gains),
         ndcg_low=low,
@@ -90,7 +94,9 @@ def summary(scored: Sequence[Scored]) -> Summary:
         recall=_mean([one.recall for one in answerable]),
         precision=_mean([one.precision for one in answerable]),
         f1=_mean([one.f1 for one in scored]),
-        empty_of_unanswerable=_mean([float(one.empty) for one in unanswerable]),
+        empty_of_unanswerable=_mean(silent),
+        empty_low=empty_low,
+        empty_high=empty_high,
         stale=sum(one.stale for one in scored),
         leaks=sum(one.leaks for one in scored),
         queries=len(scored),

@@ -37,6 +37,10 @@ class Embeddings:
         return self._embedder
 
     def of_memory(self, memory: GradedMemory) -> Vectors:
+        return self.of_texts(self.texts_of(memory), Purpose.DOCUMENT)
+
+    def texts_of(self, memory: GradedMemory) -> list[str]:
+        """What the embedder reads of it."""
         revision = RevisionText(
             content=memory.content,
             type=MemoryType(memory.type),
@@ -44,7 +48,7 @@ class Embeddings:
             tags=memory.tags,
             written_on=memory.created_at.date(),
         )
-        return self.of_texts(embedded_texts(revision, embedder=self.embedder), Purpose.DOCUMENT)
+        return embedded_texts(revision, embedder=self.embedder)
 
     def of_texts(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         """Unit vectors, float32[len(texts), dimension]."""

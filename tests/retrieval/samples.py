@@ -9,6 +9,8 @@ from uuid import UUID
 from tests.eval.graded import GradedSet
 
 ROOT = Path(__file__).parents[2]
+CJK = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
+SENTENCE = re.compile("[^。.]{12,}[。.]")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9.]{7,}")
 
 
@@ -21,11 +23,11 @@ def samples() -> dict[str, list[str]]:
         "prose": [content for content in contents if content.isascii()],
         "code": [text[start : start + 400].strip() for text in code for start in range(0, len(text) - 400, 1_600)],
         "identifiers": [" ".join(identifiers[start : start + 12]) for start in range(0, len(identifiers), 12)],
-        "CJK": [content for content in contents if re.search("[\u3040-\u9fff\uac00-\ud7af]", content)],
-        "emoji": [f"{_faces(number)} 👩‍👩‍👧‍👦 {_faces(number + 9)} 🏳️‍🌈👍🏽" for number in range(60)],
-        "hexadecimal": [UUID(int=number * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128).hex for number in range(1, 60)],
+        "CJK": [part for content in contents if CJK.search(content) for part in (content, *SENTENCE.findall(content))],
+        "emoji": [f"{_faces(number)} 👩‍👩‍👧‍👦 {_faces(number + 9)} 🏳️‍🌈👍🏽" for number in range(120)],
+        "hexadecimal": [UUID(int=number * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128).hex for number in range(1, 120)],
         "numbers": [
-            f"10.0.{number}.{number * 3} port {8_000 + number}, {number * 7.13:.3f} ms" for number in range(60)
+            f"10.0.{number}.{number * 3} port {8_000 + number}, {number * 7.13:.3f} ms" for number in range(120)
         ],
     }
 

@@ -26,13 +26,13 @@ async def test_words_are_looked_up_and_common_ones_bounded(database_url: str) ->
     connection = await asyncpg.connect(database_url, server_settings=settings)
     await connection.execute(f"SET ROLE {SERVER_ROLE}")
 
-    async def scans(query: str) -> list[dict[str, Any]]:
+    async def scans(query: str, beginning: str = "WITH eligible") -> list[dict[str, Any]]:
         asked = await ask(connection, scope, AUTHOR, query, model=None)
         sent: list[Any] = []
         with connection.query_logger(sent.append):
             await gather(connection, scope, AUTHOR, Search(query=query), asked, vector=None)
             await connection.fetchval("SELECT 1")  # a log of a statement comes a turn of the loop later
-        (statement,) = (one for one in sent if one.query.startswith("WITH eligible"))
+        (statement,) = (one for one in sent if one.query.startswith(beginning))
         plan = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement.query}", *statement.args)
         return [node for node in _nodes(json.loads(plan)[0]["Plan"]) if "Scan" in node["Node Type"]]
 
@@ -43,6 +43,10 @@ async def test_words_are_looked_up_and_common_ones_bounded(database_url: str) ->
 
     pruned = await scans("w1 w2 w9001 w3 w7003")
     assert all(node["Actual Rows"] < 1_000 for node in pruned)
+
+    former = await scans("w9001 w7003 w8117", "WITH RECURSIVE")
+    assert {node["Relation Name"] for node in former if node["Node Type"] == "Seq Scan"} == set()
+    assert all(node["Actual Rows"] < 1_000 for node in former)
 
     common = await scans("w1 w2 w3")
     assert not _sequential(common)

@@ -10,12 +10,14 @@ import pytest
 from shared.domain import MemoryType
 from shared.retrieval import brief, tokens
 from shared.retrieval.selection import Candidate, Dropped, select
+from shared.retrieval.tokens import Estimate
 from tests.retrieval.samples import samples
 from tests.retrieval.tokenizers import NAMES, counts
 
 CLASSES = samples()
 ON = date(2026, 1, 2)
 TYPES = tuple(MemoryType)
+OVERHEAD = Estimate(20, 20)
 
 
 def candidate(number: int, content: str, *, value: float = 0.5, kind: MemoryType = MemoryType.FACT) -> Candidate:
@@ -40,11 +42,12 @@ def test_no_tokenizer_counts_more_than_the_budget(budget: int) -> None:
         assert max(counted) <= budget, (name, dict(zip(NAMES, counted, strict=True)))
 
 
-def test_a_budget_is_used_to_85_of_100_where_there_is_enough_to_say() -> None:
-    for name in ("prose", "code", "identifiers", "numbers"):
-        for budget in (1_000, 2_000):
-            text = rendered(spread(CLASSES[name] * 1), budget)
-            assert tokens.bound(tokens.estimate(text)) >= 0.85 * budget, name
+def test_the_dearest_tokenizer_counts_85_of_100_where_there_is_enough_to_say() -> None:
+    # Fails with one weight for each class, that of its dearest tokenizer: CJK comes to .74 then.
+    budgets = {name: 2_000 if name == "CJK" else 4_000 for name in CLASSES}
+    briefs = [rendered(spread(contents), budgets[name]) for name, contents in CLASSES.items()]
+    for (name, budget), counted in zip(budgets.items(), counts(briefs), strict=True):
+        assert 0.85 * budget <= max(counted) <= budget, (name, dict(zip(NAMES, counted, strict=True)))
 
 
 def test_what_says_nearly_the_same_is_dropped() -> None:
@@ -52,7 +55,7 @@ def test_what_says_nearly_the_same_is_dropped() -> None:
     chosen, dropped = select(
         [candidate(1, same), candidate(2, f"{same} now"), candidate(3, "Deploys happen on Tuesdays")],
         budget=2_000,
-        overhead=20,
+        overhead=OVERHEAD,
     )
 
     assert len(chosen) == 2
@@ -61,7 +64,7 @@ def test_what_says_nearly_the_same_is_dropped() -> None:
 
 def test_what_is_too_large_alone_and_what_found_no_room_is_told_apart() -> None:
     contents = [f"Fact {number} about a subject of its own {number * 7}" for number in range(10)]
-    chosen, dropped = select([candidate(99, "word " * 3_000), *spread(contents)], budget=250, overhead=20)
+    chosen, dropped = select([candidate(99, "word " * 3_000), *spread(contents)], budget=250, overhead=OVERHEAD)
 
     assert dropped.too_large_alone == 1
     assert dropped.no_budget_left > 0
@@ -71,16 +74,16 @@ def test_what_is_too_large_alone_and_what_found_no_room_is_told_apart() -> None:
 def test_one_type_does_not_crowd_out_the_others() -> None:
     facts = [candidate(number, f"Fact {number} of {number * 13}", value=0.9) for number in range(1, 60)]
     rule = candidate(100, "Never log a card number", value=0.4, kind=MemoryType.CONSTRAINT)
-    chosen, _ = select([*facts, rule], budget=800, overhead=20)
+    chosen, _ = select([*facts, rule], budget=800, overhead=OVERHEAD)
 
     assert rule in chosen
 
 
 def test_what_a_type_leaves_goes_to_the_others() -> None:
     facts = [candidate(number, f"Fact {number} of {number * 13}") for number in range(1, 60)]
-    chosen, _ = select(facts, budget=800, overhead=20)
+    chosen, _ = select(facts, budget=800, overhead=OVERHEAD)
 
-    assert tokens.bound(20 + sum(one.cost for one in chosen)) >= 0.85 * 800
+    assert tokens.bound(tokens.total([OVERHEAD, *(one.cost for one in chosen)])) >= 0.85 * 800
 
 
 def test_the_same_candidates_in_any_order_give_the_same_bytes() -> None:
