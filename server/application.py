@@ -78,7 +78,7 @@ class Application:
     async def _call_tool(self, context: Context, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         tool = tools.BY_NAME.get(params.name)
         if tool is None:
-            tracing.name_unknown("tools/call unknown")
+            tracing.name_unknown("tools/call", "gen_ai.tool.name")
             raise MCPError(
                 code=mcp_types.INVALID_PARAMS,
                 message=f"Unknown tool. Known: {', '.join(tools.BY_NAME)}.",
@@ -131,6 +131,8 @@ class Application:
         self, context: Context, params: mcp_types.GetPromptRequestParams
     ) -> mcp_types.GetPromptResult:
         async with recorded(self.meter, "prompt_get", None) as record:
+            if params.name not in prompts.BY_NAME:
+                tracing.name_unknown("prompts/get", "gen_ai.prompt.name")
             prompt = prompts.find(params.name)
             record.fields["prompt"] = prompt.name
             call = Call(backend=await self._gateway.backend(), caller=self._caller(context, record), meter=self.meter)

@@ -14,6 +14,8 @@ from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind, StatusCode
 
 FLUSH_S = 1.0
+ATTRIBUTE_CHARS_MAX = 256
+"""A caller chooses the id of its message; OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT goes before this."""
 
 Attributes = Mapping[str, str | int]
 
@@ -23,11 +25,12 @@ def begin(service: str) -> None:
     # Only who exports pays for the import.
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource  # noqa: PLC0415
-    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+    from opentelemetry.sdk.trace import SpanLimits, TracerProvider  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
     resource = Resource.create({"service.name": service}).merge(OTELResourceDetector().detect())
-    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+    limits = SpanLimits(max_attribute_length=ATTRIBUTE_CHARS_MAX)
+    provider = TracerProvider(resource=resource, span_limits=limits, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
 
@@ -60,12 +63,12 @@ def trace_id(traceparent: str) -> str:
     return traceparent.split("-")[1]
 
 
-def name_unknown(target: str) -> None:
-    """Takes what a caller made up out of the span under way: `target` says what it stands for."""
+def name_unknown(method: str, attribute: str) -> None:
+    """Takes the name that a caller made up, which the SDK gave it, out of the span of the message under way."""
     span = trace.get_current_span()
     if span.is_recording():
-        span.update_name(target)
-        span.set_attribute("gen_ai.tool.name", "unknown")
+        span.update_name(f"{method} unknown")
+        span.set_attribute(attribute, "unknown")
 
 
 @contextmanager

@@ -82,8 +82,10 @@ async def test_a_span_tells_nothing_of_what_was_said(
         await raw.use("memory_search", query="harbour of Zanzibar")
         await raw.refused("memory_remember", content="ghp_" + "a1B2" * 9)
         await raw.request("tools/call", {"name": "made-up-by-a-caller", "arguments": {"content": SECRET}})
+        await raw.request("prompts/get", {"name": "made-up-by-a-caller"})
     ran("--once", "--queues", "embed", environment=environment(database_url, tmp_path, **collector.settings))
-    collector.named("memhub-server", "tools/call unknown")
+    for unknown in ("tools/call unknown", "prompts/get unknown"):
+        collector.named("memhub-server", unknown)
     collector.named("memhub-server", "retrieval.candidates")
     collector.named("memhub-worker", "embed_revision")
     sent = b"".join(collector.bodies)
