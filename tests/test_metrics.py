@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from procrastinate import App, JobContext
@@ -13,9 +14,9 @@ from procrastinate.worker import Worker
 from prometheus_client import CollectorRegistry
 from starlette.requests import Request
 
-from server import opening
 from server.gateway import Gateway
 from server.http.metrics import Metrics as ServerMetrics
+from server.postgres import open_backend
 from shared.database import Database
 from shared.errors import BackendUnavailable
 from shared.metrics import LOAD_FRESH_S, MODELS_FRESH_S, LoadCollector
@@ -41,7 +42,7 @@ def told(registry: CollectorRegistry) -> Told:
 
 
 async def of_server(settings: Settings) -> Told:
-    gateway = Gateway(opener=opening.of(settings))
+    gateway = Gateway(opener=partial(open_backend, settings))
     metrics = ServerMetrics(gateway, watches=lambda: 0)
     metrics.called("tool_call", "memory_revise", outcome="conflict", seconds=0)
     metrics.called("resource_read", None, outcome="read", seconds=0)
