@@ -14,7 +14,7 @@ PEER_PYTHON ?= $(firstword $(wildcard /usr/bin/python3) $(PYTHON))
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recording test bench conformance peers eval lint format schema lock clean
+.PHONY: help demo recording test bench soak conformance peers eval lint format schema lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -44,6 +44,9 @@ peers: $(INSTALLED) ## memhub beside the official server-memory and mcp-memory-s
 	$(PEER_PYTHON) -m venv build/peers/python
 	build/peers/python/bin/python -m pip --disable-pip-version-check --no-input install --quiet $(PEER_PIP)
 	$(BIN)/python -m tests.bench.peers build/peers
+
+soak: $(INSTALLED) ## 200 clients of one server for five minutes, some of them stalled; fails on an error or growing memory
+	$(BIN)/python -m tests.soak $(ARGS)
 
 eval: $(INSTALLED) ## search quality over the graded set, every strategy side by side; ARGS=--check holds the baseline
 	$(BIN)/python -m tests.eval $(ARGS)

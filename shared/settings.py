@@ -85,7 +85,7 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     pool_connections_max: int = Field(default=10, ge=1, le=200)
-    pool_wait_s: float = Field(default=5, gt=0, le=60)
+    pool_wait_s: float = Field(default=15, gt=0, le=60)
     connect_timeout_s: float = Field(default=5, gt=0, le=60)
     statement_timeout_s: float = Field(default=15, gt=0, le=600)
 
