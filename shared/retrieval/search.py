@@ -54,7 +54,8 @@ async def understand(
     connection: asyncpg.Connection, scope: ProjectScope, author: Author, query: str, meaning: Meaning
 ) -> tuple[Asked, Meaning]:
     """The query's terms, misspelt ones corrected, and its vector unless it is of another model than the current."""
-    asked = await correct(connection, scope, await ask(connection, scope, author, query, model=meaning.model))
+    asked = await ask(connection, scope, author, query, model=meaning.model)
+    asked = await correct(connection, scope, asked, query)
     if meaning.vector is not None and asked.model_id is None:
         return asked, Meaning(degraded=OTHER_MODEL)
     return asked, meaning

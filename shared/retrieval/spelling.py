@@ -1,4 +1,4 @@
-"""Spellings one slip away from a word that no memory holds: one letter left out, doubled, swapped or mistyped."""
+"""Other ways to write what was asked: the word one slip away from one that no memory holds, and acronyms."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from shared import statements
 from shared.domain import ProjectScope
 from shared.retrieval import terms
 from shared.retrieval.terms import Asked, Term
+from shared.text import initials
 
 _CORRECTIONS = statements.load("retrieval")["corrections"]
 
@@ -22,20 +23,31 @@ SHARE_KEPT = 0.8
 """What a corrected word weighs of a word spelt right: the guess may be wrong."""
 
 
-async def correct(connection: asyncpg.Connection, scope: ProjectScope, asked: Asked) -> Asked:
-    """Unknown plain words asked as the most frequent known one that is one slip away.
+async def correct(connection: asyncpg.Connection, scope: ProjectScope, asked: Asked, query: str) -> Asked:
+    """Unknown plain words asked as the most frequent known one that is one slip away, and words beside their acronym.
 
     The known words are those that the fleet counted, never one that only a conversation holds. Looking up every slip
     by the index costs the same at any size of the project: eight words of eight letters are 3,400 probes.
     """
     unknown = [term.lexeme for term in asked.terms if term.documents == 0 and _may_be_misspelt(term.lexeme)]
     slips = {lexeme: edits(lexeme) for lexeme in unknown[:WORDS_MAX] if lexeme is not None}
-    if not slips:
+    acronyms = initials.spelled_out(query)
+    if not slips and not acronyms:
         return asked
-    rows = await connection.fetch(_CORRECTIONS, scope.project_id, sorted(set().union(*slips.values())))
+    rows = await connection.fetch(
+        _CORRECTIONS, scope.project_id, sorted(acronyms.keys() | set().union(*slips.values()))
+    )
     known = {row["lexeme"]: row["documents"] for row in rows}
+    if not known:
+        return asked
     best = {lexeme: _most_frequent(near & known.keys(), known) for lexeme, near in slips.items()}
-    corrected = [_corrected(term, best.get(term.lexeme or ""), known, asked.memories) for term in asked.terms]
+    corrected = []
+    for term in asked.terms:
+        acronym = next((short for short, words in acronyms.items() if short in known and term.shown in words), None)
+        if acronym is None:
+            corrected.append(_corrected(term, best.get(term.lexeme or ""), known, asked.memories))
+        else:
+            corrected.append(_abbreviated(term, acronym, known, asked.memories))
     return terms.of_terms(scope, tuple(corrected), memories=asked.memories, model_id=asked.model_id, floor=asked.floor)
 
 
@@ -56,6 +68,17 @@ def _may_be_misspelt(lexeme: str | None) -> bool:
 def _most_frequent(near: Iterable[str], documents: dict[str, int]) -> str | None:
     ranked: Sequence[str] = sorted(near, key=lambda lexeme: (-documents[lexeme], lexeme))
     return ranked[0] if ranked else None
+
+
+def _abbreviated(term: Term, acronym: str, documents: dict[str, int], memories: int) -> Term:
+    """Met by the word and by the acronym; what none but the acronym holds is as rare as this."""
+    told = max(term.documents, documents[acronym])
+    return replace(
+        term,
+        query=f"({term.query} | '{acronym}')",
+        documents=told,
+        weight=term.weight if term.documents else terms.idf(told, memories=memories),
+    )
 
 
 def _corrected(term: Term, lexeme: str | None, documents: dict[str, int], memories: int) -> Term:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
+from shared.text import initials
 from shared.text.scripts import document_grams, prepared, query_grams, split_unspaced
 from shared.text.stopwords import ENGLISH
 from shared.text.tokens import Alternative, Token, analyse
@@ -91,7 +92,7 @@ def _document_token(token: str) -> tuple[str, tuple[str, ...]]:
     if bare.isascii() and bare.isalpha() and bare[1:].islower() and len(bare) < 100:
         return bare.lower(), ()
     words: dict[str, None] = {}
-    lexemes: dict[str, None] = {}
+    lexemes: dict[str, None] = dict.fromkeys(initials.written(bare))
     for script, run in split_unspaced(token):
         if script != "spaced":
             lexemes.update(dict.fromkeys(document_grams(script, run)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -14,14 +15,14 @@ from shared.retrieval.search import search
 from tests.eval.__main__ import Results, fallen
 from tests.eval.graded import GradedQuery, GradedSet
 from tests.eval.loading import AUTHOR
-from tests.eval.running import Asking, World, askings, database, run, world
+from tests.eval.running import Asking, World, askings, database, scores, world
 from tests.eval.strategies import STRATEGIES
 from tests.eval.vectors import Embeddings
 
 LIMITS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 100)
 BUDGETS = (100, 150, 250, 400, 600, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000)
 
-pytestmark = [pytest.mark.xdist_group("eval"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.xdist_group("eval"), pytest.mark.timeout(600)]
 
 
 @dataclass(slots=True)
@@ -44,8 +45,8 @@ def test_the_default_is_no_worse_than_its_baseline(told: Told) -> None:
 
 
 def test_no_query_finds_what_is_not_live_by_any_strategy_limit_mode_or_budget(told: Told) -> None:
-    # Fails with memory_revisions in `candidates` of retrieval.sql, or its `formerly` telling the former memory.
-    assert told.shown > 100_000
+    # Nothing but the view that retrieval reads holds it: with memory_revisions in `candidates` this fails.
+    assert told.shown > 50_000
     assert told.wrong == []
 
 
@@ -55,10 +56,12 @@ def test_no_context_takes_more_than_its_budget(told: Told) -> None:
 
 async def _asked() -> Told:
     graded, embeddings = GradedSet(), Embeddings()
+    told = Told(defaultdict(list))
     async with database() as url, world(url, graded, embeddings) as loaded:
-        told = Told(await run(loaded, embeddings, late=False))
         number = 0
         async for asking in askings(loaded, embeddings):
+            for name, scored in (await scores(loaded, asking, None)).items():
+                told.results[name].append(scored)
             _strategies(loaded, asking, told)
             await _limits(loaded, asking, told, number)
             await _budgets(loaded, asking, told, number)
@@ -73,14 +76,13 @@ def _strategies(world: World, asking: Asking, told: Told) -> None:
 
 
 async def _limits(world: World, asking: Asking, told: Told, number: int) -> None:
-    """Every mode, at limits that go round from query to query."""
-    for mode in Mode:
-        limit = LIMITS[(number + 3 * list(Mode).index(mode)) % len(LIMITS)]
-        request = Search(query=asking.query.text, as_of=asking.request.as_of, limit=limit, mode=mode)
-        scope = world.loaded.scopes[asking.query.project]
-        found = await search(world.connection, scope, AUTHOR, request, meaning=asking.meaning)
-        assert len(found.results) <= limit
-        _hold(world, asking.query, f"{mode}, limit {limit}", [hit.memory_id for hit in found.results], told)
+    """Modes and limits go round from query to query; a strategy's whole list is held above."""
+    mode, limit = tuple(Mode)[number % len(Mode)], LIMITS[number % len(LIMITS)]
+    request = Search(query=asking.query.text, as_of=asking.request.as_of, limit=limit, mode=mode)
+    scope = world.loaded.scopes[asking.query.project]
+    found = await search(world.connection, scope, AUTHOR, request, meaning=asking.meaning)
+    assert len(found.results) <= limit
+    _hold(world, asking.query, f"{mode}, limit {limit}", [hit.memory_id for hit in found.results], told)
 
 
 async def _budgets(world: World, asking: Asking, told: Told, number: int) -> None:

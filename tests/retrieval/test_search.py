@@ -227,3 +227,15 @@ async def test_what_held_once_is_not_called_the_current_state(searcher: Searcher
     assert found.results
     assert "held at that instant" in found.guidance
     assert "current" not in found.guidance
+
+
+async def test_words_that_an_acronym_stands_for_find_it(searcher: Searcher) -> None:
+    # Fails without `initials.written` in the normaliser, and with the acronym left out of `correct`.
+    acronym = await searcher.saved("SBOM of every image is signed with cosign.")
+    await searcher.saved("The bill is sent at the end of a month.")
+    await frequencies.count(searcher.client.connection, searcher.client.scope.project_id)
+    found = await searcher.search("software bill of materials")
+
+    assert found.results[0].memory_id == acronym
+    assert found.results[0].why is not None
+    assert found.results[0].why["coverage"] == 1
