@@ -21,7 +21,7 @@ from procrastinate import App
 
 from shared import outbox
 from shared.database import Database
-from shared.embedding.owing import owe
+from shared.embedding.owing import owe, owe_past
 from shared.errors import MemhubError
 from shared.outbox import SWEEP_TASK
 from shared.runs import reason
@@ -40,6 +40,8 @@ BACKFILL_CRON = "*/10 * * * *"
 BATCH_BYTES_MAX = 64_000
 SWEEP_BATCHES_MAX = 16
 AWAY_PAUSE_S = 15.0
+# Every third of a lease, for an hour by default: a claim of the largest memories takes some four minutes.
+RENEWALS_MAX = 360
 
 
 class EmbedderActor:
@@ -89,9 +91,11 @@ class EmbedderActor:
         await self._defer_sweep()
 
     async def backfill(self, timestamp: int = 0) -> None:
-        """Work for live memories that lack vectors: written before the model was known, or while one is built."""
+        """Work for live memories that lack vectors, and for the past once these have them."""
+        connect = partial(self._database.connection, "write")
         async with recorded(self._database, BACKFILL_TASK) as details:
-            details["owed"] = await owe(partial(self._database.connection, "write"))
+            attempts_max = self._settings.embedding_attempts_max
+            details["owed"] = await owe(connect) or await owe_past(connect, attempts_max=attempts_max)
         if details["owed"]:
             await self._defer_sweep()
 
@@ -155,8 +159,8 @@ class EmbedderActor:
         return backoff_s(attempts, base_s=self._settings.job_backoff_s, max_s=self._settings.job_backoff_s_max)
 
     async def _renew(self, left: list[Work]) -> None:
-        """Until cancelled; a renewal that fails is only a lease that runs out."""
-        while True:
+        """Until cancelled, but not for a model that hangs; a renewal that fails is only a lease that runs out."""
+        for _ in range(RENEWALS_MAX):
             await asyncio.sleep(self._settings.embedding_lease_s / 3)
             with suppress(MemhubError, asyncpg.PostgresError):
                 await self._leases.renew(left)

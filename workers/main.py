@@ -57,7 +57,7 @@ def _traced() -> Iterator[None]:
 async def _run(arguments: argparse.Namespace, settings: Settings) -> None:
     # What is imported here costs a second: --help and a bad setting answer before it.
     from workers import supervisor  # noqa: PLC0415
-    from workers.shift import Orders  # noqa: PLC0415
+    from workers.manager import Orders  # noqa: PLC0415
 
     orders = Orders(queues=arguments.queues, concurrency=arguments.concurrency)
     if arguments.once:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -13,16 +11,16 @@ from typing import TYPE_CHECKING
 import asyncpg
 import psycopg
 from procrastinate import App, PsycopgConnector
-from procrastinate.manager import JobManager
 from procrastinate.middleware import WorkerMiddleware
 from procrastinate.worker import Worker
 
-from shared import logs, opening, statements
+from shared import opening, statements
 from shared.database import SERVER_ROLE, Database
 from shared.embedded import ensure_running
 from shared.errors import BackendUnavailable
 from shared.settings import Settings, exports_traces
 from workers import actors, runs
+from workers.manager import Manager, Orders
 from workers.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -34,17 +32,7 @@ POLL_S = 1.0
 POOL_SPARE = 4
 ONCE_ROUNDS_MAX = 1_000
 
-_SQL = statements.load("fleet")
-_INTRODUCE_WORKER = _SQL["introduce_worker"]
-_DUE_JOBS = _SQL["due_jobs"]
-
-
-@dataclass(frozen=True, slots=True)
-class Orders:
-    """What the command line asks of a worker."""
-
-    queues: Sequence[str]
-    concurrency: int
+_DUE_JOBS = statements.load("fleet")["due_jobs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,25 +100,6 @@ def _spans() -> list[WorkerMiddleware]:
     return [traced]
 
 
-class _Introduced(JobManager):
-    """Says which process stands behind a heartbeat when its worker registers."""
-
-    def __init__(self, connector: PsycopgConnector, database: Database, orders: Orders) -> None:
-        super().__init__(connector)
-        self._database = database
-        self._orders = orders
-
-    async def register_worker(self) -> int:
-        worker_id = await super().register_worker()
-        queues = list(self._orders.queues)
-        async with self._database.connection("write") as connection:
-            await connection.execute(
-                _INTRODUCE_WORKER, worker_id, socket.gethostname(), os.getpid(), queues, self._orders.concurrency
-            )
-        logs.event("worker_started", worker_id=worker_id, queues=queues)
-        return worker_id
-
-
 @asynccontextmanager
 async def opened(orders: Orders, settings: Settings, lasting: Lasting) -> AsyncIterator[Shift]:
     """A shift on the database of the settings; an embedded one is started and migrated, and not kept from stopping.
@@ -150,7 +119,7 @@ async def opened(orders: Orders, settings: Settings, lasting: Lasting) -> AsyncI
     try:
         connector = _connector(dsn, orders)
         app = App(connector=connector)
-        app.job_manager = _Introduced(connector, database, orders)
+        app.job_manager = Manager(connector, database, orders)
         async with app.open_async():
             enlisted = actors.enlist(app, orders.queues, database=database, settings=settings, shelf=lasting.shelf)
             for actor in enlisted:

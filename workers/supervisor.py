@@ -20,9 +20,10 @@ from shared.settings import Settings
 from workers import shift
 from workers.embedding.endpoint import application
 from workers.embedding.serving import Endpoint, Place
+from workers.manager import Orders
 from workers.retry import backoff_s
 from workers.shelf import Shelf
-from workers.shift import Lasting, Orders
+from workers.shift import Lasting
 
 if TYPE_CHECKING:
     from workers.metrics import Metrics

@@ -16,6 +16,7 @@ from shared.retrieval.requests import Hit
 
 _SQL = statements.load("retrieval")
 _STORED = _SQL["stored"]
+_STORED_AS_OF = _SQL["stored_as_of"]
 _SHOWN = _SQL["shown"]
 _SHOWN_AS_OF = _SQL["shown_as_of"]
 
@@ -33,8 +34,15 @@ class Stored:
         return str(self.memories) if self.memories < COUNTED_MAX else f"more than {COUNTED_MAX}"
 
 
-async def stored(connection: asyncpg.Connection, scope: ProjectScope, author: Author) -> Stored:
-    row = await connection.fetchrow(_STORED, scope.project_id, author.conversation, COUNTED_MAX)
+async def stored(
+    connection: asyncpg.Connection, scope: ProjectScope, author: Author, as_of: datetime | None = None
+) -> Stored:
+    """Of what can be found now, or could be at `as_of`."""
+    arguments = (scope.project_id, author.conversation, COUNTED_MAX)
+    if as_of is None:
+        row = await connection.fetchrow(_STORED, *arguments)
+    else:
+        row = await connection.fetchrow(_STORED_AS_OF, *arguments, as_of)
     assert row is not None
     memories = max(row["memories"], row["memories_counted"] or 0) if row["memories"] == COUNTED_MAX else row["memories"]
     if not memories or row["without_vector"] is None:

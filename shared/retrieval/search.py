@@ -13,11 +13,13 @@ from shared.retrieval.evidence import gather
 from shared.retrieval.meaning import UNKNOWN, Meaning
 from shared.retrieval.ranking import Ranked, Ranking, Scored
 from shared.retrieval.requests import Found, Hit, Search
-from shared.retrieval.results import hit, shown, stored
+from shared.retrieval.results import Stored, hit, shown, stored
 from shared.retrieval.spelling import correct
 from shared.retrieval.terms import Asked, ask
 
 OTHER_MODEL = "lexical only: the query's vector is of a model that is not the current one"
+PAST_LEXICAL = "lexical only: the current model's vectors of that time are not built yet"
+PAST_NOT_BUILT = "partly lexical: some of the current model's vectors of that time are not built yet"
 
 
 async def search(
@@ -39,15 +41,22 @@ async def search(
     asked, meaning = await understand(connection, scope, author, request.query, meaning)
     ranked = await find(connection, scope, author, request, asked=asked, meaning=meaning, weights=weights)
     hits = await _hits(connection, scope, request, asked, ranked.kept)
-    told = await stored(connection, scope, author)
+    told = await stored(connection, scope, author, request.as_of)
     best = ranked.kept[0].proof if hits else None
     return Found(
         results=hits,
         confidence=guidance.confidence(best),
         guidance=guidance.of_search(best, stored=told, gated=ranked.gated, past=request.as_of is not None),
         semantic_coverage=told.semantic_coverage,
-        degraded=meaning.degraded,
+        degraded=meaning.degraded or _of_the_past(request, told),
     )
+
+
+def _of_the_past(request: Search, told: Stored) -> str | None:
+    """What lives has vectors within moments and its share is told; the past may wait for those of a new model."""
+    if request.as_of is None or not told.memories or told.semantic_coverage == 1:
+        return None
+    return PAST_NOT_BUILT if told.semantic_coverage else PAST_LEXICAL
 
 
 async def understand(

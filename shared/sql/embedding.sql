@@ -182,3 +182,50 @@ WITH page AS MATERIALIZED (
 )
 SELECT last.project_id, last.memory_id, (SELECT count(*) FROM owed) AS owed
 FROM (SELECT project_id, memory_id FROM page ORDER BY project_id DESC, memory_id DESC LIMIT 1) AS last;
+
+-- name: owe_past
+-- A page of revisions that passed: work for those that lack vectors of the current model, so that as_of finds them by
+-- meaning once search has moved to it. In the order of their keys, and locked as in owe.
+-- $1 after project uuid, $2 after memory uuid, $3 after revision int, $4 rows int
+WITH page AS MATERIALIZED (
+    SELECT project_id, memory_id, revision_no
+    FROM memhub.memory_revisions
+    WHERE (project_id, memory_id, revision_no) > ($1::uuid, $2::uuid, $3::int)
+    ORDER BY project_id, memory_id, revision_no
+    LIMIT $4::int
+), lacking AS MATERIALIZED (
+    SELECT revision.project_id, revision.memory_id, revision.revision_no, model.id AS model_id
+    FROM page
+    JOIN memhub.memory_revisions AS revision USING (project_id, memory_id, revision_no)
+    JOIN memhub.embedding_models AS model ON model.state = 'current'
+    WHERE revision.content IS NOT NULL
+        AND NOT EXISTS (
+            SELECT FROM memhub.live_memories AS live
+            WHERE (live.project_id, live.memory_id, live.revision_no)
+                = (revision.project_id, revision.memory_id, revision.revision_no))
+        AND NOT EXISTS (
+            SELECT FROM memhub.retired_vectors AS vector
+            WHERE (vector.project_id, vector.model_id, vector.memory_id, vector.revision_no)
+                = (revision.project_id, model.id, revision.memory_id, revision.revision_no))
+        AND NOT EXISTS (
+            SELECT FROM memhub.embedding_work AS work
+            WHERE (work.project_id, work.memory_id, work.revision_no, work.model_id)
+                = (revision.project_id, revision.memory_id, revision.revision_no, model.id))
+    FOR KEY SHARE OF revision SKIP LOCKED
+), owed AS (
+    INSERT INTO memhub.embedding_work (project_id, memory_id, revision_no, model_id)
+    SELECT project_id, memory_id, revision_no, model_id FROM lacking
+    ON CONFLICT DO NOTHING
+    RETURNING model_id
+)
+SELECT last.project_id, last.memory_id, last.revision_no, (SELECT count(*) FROM owed) AS owed
+FROM (SELECT project_id, memory_id, revision_no FROM page
+      ORDER BY project_id DESC, memory_id DESC, revision_no DESC LIMIT 1) AS last;
+
+-- name: in_hand
+-- Whether there is work that was not given up. $1 attempts max int
+SELECT EXISTS (SELECT FROM memhub.embedding_work WHERE attempts < $1::int) AS in_hand;
+
+-- name: sizes
+SELECT (SELECT count(*) FROM memhub.live_memories) AS live,
+       (SELECT count(*) FROM memhub.memory_revisions) AS revisions;

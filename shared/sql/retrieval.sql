@@ -247,6 +247,33 @@ SELECT size.memories, counted.memories AS memories_counted, CASE
        END AS without_vector
 FROM size LEFT JOIN memhub.counted_projects AS counted ON counted.project_id = $1;
 
+-- name: stored_as_of
+-- The same of what was live at an instant, of the first $3 of it: vectors of the past are built after those that search
+-- needs now.
+-- $1 project uuid, $2 the caller's conversation text, $3 memories counted at most int, $4 instant timestamptz
+WITH model AS MATERIALIZED (
+    SELECT id FROM memhub.embedding_models WHERE state = 'current'
+), seen AS MATERIALIZED (
+    SELECT revision.memory_id, revision.revision_no
+    FROM memhub.memory_revisions AS revision
+    JOIN memhub.memories AS memory ON memory.project_id = revision.project_id AND memory.id = revision.memory_id
+    WHERE revision.project_id = $1::uuid AND revision.content IS NOT NULL
+        AND revision.valid_from <= $4::timestamptz AND (revision.valid_to IS NULL OR revision.valid_to > $4)
+        AND (revision.expires_at IS NULL OR revision.expires_at > $4)
+        AND (memory.conversation IS NULL OR memory.conversation = $2::text)
+    LIMIT $3::int
+)
+SELECT count(*) AS memories, NULL::int AS memories_counted, CASE WHEN EXISTS (SELECT FROM model) THEN
+           count(*) FILTER (WHERE NOT EXISTS (
+               SELECT FROM memhub.live_vectors AS vector
+               WHERE vector.project_id = $1 AND vector.model_id = (SELECT id FROM model)
+                   AND vector.memory_id = seen.memory_id AND vector.revision_no = seen.revision_no)
+           AND NOT EXISTS (
+               SELECT FROM memhub.retired_vectors AS vector
+               WHERE vector.project_id = $1 AND vector.model_id = (SELECT id FROM model)
+                   AND vector.memory_id = seen.memory_id AND vector.revision_no = seen.revision_no)) END AS without_vector
+FROM seen;
+
 -- name: shown_as_of
 -- The same from the revisions, which no later write changes.
 -- $1 project uuid, $2 memories uuid[], $3 their revisions int[]

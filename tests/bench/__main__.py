@@ -6,7 +6,20 @@ import argparse
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 
-from tests.bench import dashboard, everything, http, imports, processes, searching, writers, writes
+from tests.bench import (
+    approximate,
+    dashboard,
+    everything,
+    fleet,
+    http,
+    imports,
+    processes,
+    recall,
+    scale,
+    searching,
+    writers,
+    writes,
+)
 from tests.bench.options import Options
 from tests.bench.report import Figure, show
 
@@ -15,6 +28,12 @@ SECTIONS: Mapping[str, Callable[[Options], Coroutine[None, None, list[Figure]]]]
     "writers": writers.figures,
     "search": searching.figures,
     "everything": everything.figures,
+    "scale": scale.figures,
+    "projects": scale.of_many,
+    "recall": recall.figures,
+    "approximate": approximate.figures,
+    "fleet": fleet.figures,
+    "backlog": fleet.backlog,
     "processes": processes.figures,
     "http": http.figures,
     "dashboard": dashboard.figures,

@@ -7,19 +7,21 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 import asyncpg
+import numpy as np
 
 from shared.domain import ProjectScope
 from shared.embedding.models import PACKAGED_MODEL
 from shared.retrieval.meaning import Meaning
 from shared.retrieval.requests import Search
 from shared.retrieval.search import search
-from tests.bench import large, places
-from tests.bench.large import AUTHOR
+from tests.bench import places
+from tests.bench.large import AUTHOR, project
+from tests.bench.meanings import around
 from tests.bench.options import Options
 from tests.bench.report import Figure, interleaved
 from tests.eval.graded import GradedSet
 from tests.eval.vectors import Embeddings
-from workers.embedding.embedder import Purpose
+from workers.embedding.embedder import Purpose, Vectors
 from workers.embedding.local import LocalEmbedder
 
 MEMORIES = 6_000
@@ -42,11 +44,11 @@ LIMIT 10
 
 async def figures(options: Options) -> list[Figure]:
     graded, embeddings = GradedSet(), Embeddings()
-    around = large.texts([vector.tolist() for memory in graded.memories for vector in embeddings.of_memory(memory)])
+    real = np.concatenate([embeddings.of_memory(memory) for memory in graded.memories])
     embeddings.keep()
     asked = [ASKED.format(text=query.text) for query in graded.queries[:QUERIES]]
     async with places.database() as url:
-        scope, model = await _filled(url, options.count(MEMORIES, MEMORIES_QUICK), around)
+        scope, model = await _filled(url, options.count(MEMORIES, MEMORIES_QUICK), real)
         async with places.session(url, "read") as connection:
             steps = _Steps(connection, scope, model, embeddings.embedder, asked)
             with places.undisturbed(connection.get_server_pid(), real_time=options.real_time):
@@ -61,12 +63,10 @@ async def figures(options: Options) -> list[Figure]:
     ]  # fmt: skip
 
 
-async def _filled(url: str, memories: int, around: list[str]) -> tuple[ProjectScope, int]:
+async def _filled(url: str, memories: int, real: Vectors) -> tuple[ProjectScope, int]:
     owner = await asyncpg.connect(url)
     try:
-        # The benchmark's own model gives way to the one that embeds the queries.
-        await owner.execute("DELETE FROM memhub.embedding_models")
-        scope = await large.project(owner, places.PROJECT, memories, vectors=around)
+        scope = await project(owner, places.PROJECT, memories, vectors=around(real, memories))
         model = await owner.fetchval("SELECT id FROM memhub.embedding_models WHERE name = $1", PACKAGED_MODEL)
     finally:
         await owner.close()
@@ -96,7 +96,7 @@ class _Steps:
         await search(self._connection, self._scope, AUTHOR, Search(query=text, limit=10), meaning=meaning)
 
     async def bare(self) -> None:
-        (told,) = large.texts([list(await self._vector(self._next["bare"]()))])
+        told = str(list(await self._vector(self._next["bare"]())))
         await self._connection.fetch(_VECTOR_LEG, self._scope.project_id, self._model, told)
 
     async def embedding(self) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
+
 import asyncpg
 
 from shared import projects
@@ -9,7 +12,9 @@ from shared.database import SERVER_ROLE
 from shared.domain import Author, ProjectScope
 from shared.embedding.models import PACKAGED_MODEL
 from shared.retrieval import frequencies
+from shared.retrieval.terms import COUNTED_MAX
 from shared.text.document import project_lexeme
+from workers.embedding.embedder import Vectors
 
 AUTHOR = Author("bench")
 WORDS = 20_000
@@ -37,40 +42,66 @@ WITH made AS MATERIALIZED (
 SELECT count(*) FROM made
 """
 
-# Around the vectors given, as texts about the same things lie around one another.
-_VECTORS = """
-INSERT INTO memhub.live_vectors (project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)
-SELECT $1, live.memory_id, 1, $2, 384, 0, l2_normalize(base.embedding + noise.embedding)
-FROM (SELECT memory_id, row_number() OVER () AS number FROM memhub.live_memories WHERE project_id = $1) AS live
-JOIN (SELECT embedding::vector(384) AS embedding, number FROM unnest($3::text[]) WITH ORDINALITY
-      AS told (embedding, number)) AS base ON base.number = 1 + live.number % cardinality($3::text[])
-CROSS JOIN LATERAL (
-    SELECT array_agg((random() - 0.5) * $4::float8)::vector(384) AS embedding
-    FROM generate_series(1, 384) WHERE live.number = live.number) AS noise
-"""
-
 _EXEMPT = """
 GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA memhub TO memhub_operator;
 SET session_replication_role = replica;
 SET ROLE memhub_operator
 """
+_NO_LONGER_EXEMPT = "RESET ROLE; SET session_replication_role = origin"
+
+# One after the other as a client wrote them, and so of no order by id.
+_KEYS = """
+SELECT project_id, memory_id FROM memhub.live_memories WHERE project_id = ANY ($1::uuid[])
+ORDER BY project_id, created_at DESC
+"""
+_COLUMNS = ("project_id", "memory_id", "revision_no", "model_id", "dimension", "chunk_no", "embedding")
 
 
 async def project(
-    owner: asyncpg.Connection, slug: str, memories: int, *, vectors: list[str] | None = None, noise: float = 0.1
+    owner: asyncpg.Connection, slug: str, memories: int, *, vectors: Vectors | None = None
 ) -> ProjectScope:
-    """A project of that size, counted and analysed; with vectors around the given ones."""
+    """A project of that size, counted and analysed; with one vector each where float32[memories, 384] are given."""
+    (scope,) = await projects_of(owner, [slug], memories, vectors=vectors)
+    return scope
+
+
+async def projects_of(
+    owner: asyncpg.Connection, slugs: Sequence[str], memories: int, *, vectors: Vectors | None = None
+) -> list[ProjectScope]:
+    """Projects of that size each; their vectors are taken in turn from float32[len(slugs) * memories, 384]."""
+    scopes = [await _filled(owner, slug, memories) for slug in slugs]
+    if vectors is not None:
+        await _embed(owner, scopes, vectors)
+    if memories >= COUNTED_MAX:  # a search reads what was counted of the words that it does not count by itself
+        for scope in scopes:
+            await frequencies.count(owner, scope.project_id)
+    await owner.execute("VACUUM ANALYZE")
+    return scopes
+
+
+async def _filled(owner: asyncpg.Connection, slug: str, memories: int) -> ProjectScope:
     await owner.execute(f"SET ROLE {SERVER_ROLE}")
     scope = (await projects.use(owner, "bench", AUTHOR, project=slug, aliases={}, create=True)).project
     await owner.execute("RESET ROLE")
     await owner.execute(_EXEMPT)
     await owner.execute(_ROWS, scope.project_id, memories, WORDS, project_lexeme(scope.project_id))
-    if vectors:
-        await owner.execute(_VECTORS, scope.project_id, await _model(owner), vectors, noise)
-    await owner.execute("RESET ROLE; SET session_replication_role = origin")
-    await frequencies.count(owner, scope.project_id)
-    await owner.execute("VACUUM ANALYZE")
+    await owner.execute(_NO_LONGER_EXEMPT)
     return scope
+
+
+async def _embed(owner: asyncpg.Connection, scopes: list[ProjectScope], vectors: Vectors) -> None:
+    model = await _model(owner)
+    await owner.set_type_codec("halfvec", schema="public", encoder=_halfvec, decoder=bytes, format="binary")
+    keys = await owner.fetch(_KEYS, [scope.project_id for scope in scopes])
+    records = [(*key, 1, model, 384, 0, vector) for key, vector in zip(keys, vectors, strict=True)]
+    await owner.execute(_EXEMPT)
+    await owner.copy_records_to_table("live_vectors", schema_name="memhub", columns=_COLUMNS, records=records)
+    await owner.execute(_NO_LONGER_EXEMPT)
+
+
+def _halfvec(vector: Vectors) -> bytes:
+    """How pgvector sends it: the dimension, a reserved field, then half floats."""
+    return struct.pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes()
 
 
 async def _model(owner: asyncpg.Connection) -> int:
@@ -81,7 +112,3 @@ async def _model(owner: asyncpg.Connection) -> int:
     )
     model: int = await owner.fetchval("SELECT id FROM memhub.embedding_models WHERE name = $1", PACKAGED_MODEL)
     return model
-
-
-def texts(vectors: list[list[float]]) -> list[str]:
-    return [f"[{','.join(map(str, vector))}]" for vector in vectors]

@@ -12,6 +12,7 @@ import asyncpg
 from shared import migrations, projects
 from shared.database import SERVER_ROLE, SESSIONS, Work
 from shared.domain import Author, ProjectScope
+from shared.embedding.models import PACKAGED_MODEL
 from tests.database import running_cluster
 
 TENANT = "local"
@@ -26,7 +27,7 @@ GRANT SELECT, INSERT ON public.floor TO memhub_server;
 # A current model, so that every write owes its job.
 _MODEL = """
 INSERT INTO memhub.embedding_models (name, dimension, floor, state, created_at)
-VALUES ('bench', 384, 0.3, 'current', clock_timestamp())
+VALUES ($1, 384, 0.25, 'current', clock_timestamp())
 """
 _REAL_TIME = 10
 
@@ -39,7 +40,7 @@ async def database(*, durable: bool = True) -> AsyncIterator[str]:
         try:
             await migrations.migrate(owner, create_extension=True)
             await owner.execute(_FLOOR)
-            await owner.execute(_MODEL)
+            await owner.execute(_MODEL, PACKAGED_MODEL)
         finally:
             await owner.close()
         yield cluster.url()

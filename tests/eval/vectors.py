@@ -53,10 +53,11 @@ class Embeddings:
     def of_texts(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         """Unit vectors, float32[len(texts), dimension]."""
         keys = [hashlib.sha256(f"{purpose}\0{text}".encode()).hexdigest() for text in texts]
-        missing = [text for key, text in zip(keys, texts, strict=True) if key not in self._kept]
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._kept}
         if missing:
-            made = self.embedder.embed(missing, purpose=purpose)
-            absent = [key for key in keys if key not in self._kept]
+            # Batches of texts of like length are half as fast again.
+            absent = sorted(missing, key=lambda key: len(missing[key]))
+            made = self.embedder.embed([missing[key] for key in absent], purpose=purpose)
             self._kept.update(zip(absent, made, strict=True))
             self._fresh = True
         return np.stack([self._kept[key] for key in keys])

@@ -11,7 +11,7 @@ from shared.retrieval import frequencies
 from shared.retrieval.meaning import Meaning
 from shared.retrieval.ranking import Ranking, Strategy
 from shared.retrieval.requests import Mode, Search
-from shared.retrieval.search import OTHER_MODEL, search
+from shared.retrieval.search import OTHER_MODEL, PAST_LEXICAL, PAST_NOT_BUILT, search
 from tests.memories.clients import client_of
 from tests.retrieval.searching import Searcher
 
@@ -150,6 +150,24 @@ async def test_as_of_finds_what_was_live_then_by_words_and_by_meaning(searcher: 
     assert await searcher.found("queue redis", NORTH, as_of=then) == [old]
     assert await searcher.found("unrelated wording", NORTH, as_of=then) == [old]
     assert old not in await searcher.found("queue redis", NORTH)
+
+
+async def test_as_of_says_that_it_is_lexical_while_vectors_of_that_time_are_missing(searcher: Searcher) -> None:
+    # Fails without _of_the_past of shared/retrieval/search.py.
+    old = await searcher.saved("The queue is Redis.", NORTH)
+    other = await searcher.saved("Deploys happen on Tuesdays.", UP)
+    then = await searcher.owner.fetchval("SELECT clock_timestamp()")
+    assert (await searcher.search("queue redis", NORTH, as_of=then)).degraded is None
+    await searcher.saved("Jobs are rows of PostgreSQL.", EAST, supersedes=(old,))
+    await searcher.owner.execute("DELETE FROM memhub.retired_vectors")  # as search moves to a model made for what lives
+    partly = await searcher.search("queue redis", NORTH, as_of=then)
+    await searcher.owner.execute("DELETE FROM memhub.live_vectors WHERE memory_id = $1", other)
+    await searcher.owner.execute("DELETE FROM memhub.retired_vectors")
+    wholly = await searcher.search("queue redis", NORTH, as_of=then)
+
+    assert (partly.degraded, partly.semantic_coverage) == (PAST_NOT_BUILT, 0.5)
+    assert (wholly.degraded, wholly.semantic_coverage) == (PAST_LEXICAL, 0)
+    assert [hit.memory_id for hit in wholly.results] == [old]
 
 
 async def test_as_of_shows_the_revision_of_that_instant(searcher: Searcher) -> None:

@@ -356,6 +356,34 @@ async def test_memories_from_before_the_model_are_owed_and_swept(
     await shelf.close()
 
 
+async def test_the_past_gets_vectors_of_the_current_model_when_nothing_live_waits(
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    shelf: Shelf,
+    write: Write,
+    embed: Embed,
+    embedder: EmbedderActor,
+) -> None:
+    # Fails without owe_past in `backfill`: as_of would be lexical for ever once search moved to another model.
+    memory, forgotten = await write("The old text"), await write("To be forgotten")
+    request = Revise(memory_id=memory.memory_id, expected_revision=1, content="The new text")
+    revised = await revise(connection, scope, AUTHOR, request)
+    await embed(revised.memory)
+    await forget(connection, scope, AUTHOR, forgotten.memory_id)
+    await connection.execute("DELETE FROM memhub.retired_vectors")
+    await write("Waits for its vectors")
+    await embedder.backfill()
+    assert await waiting(connection) == 1  # fails without `in_hand` in owe_past
+
+    await embedder.sweep()
+    await embedder.backfill()
+    await embedder.sweep()
+    await embedder.backfill()
+    assert await vectors(connection, "retired_vectors", memory.memory_id) == [1]
+    assert await vectors(connection, "retired_vectors", forgotten.memory_id) == [1]
+    assert await connection.fetchval(WHOLE)
+
+
 async def test_the_backfill_leaves_a_memory_that_is_being_revised_and_does_not_wait(
     connection: asyncpg.Connection,
     server_connection: asyncpg.Connection,

@@ -135,6 +135,29 @@ async def test_four_workers_do_each_of_a_thousand_jobs_once(
     assert tuple(jobs) == (1000, 1)
 
 
+async def test_a_flood_of_embeddings_leaves_room_for_upkeep(
+    connection: asyncpg.Connection, database_url: str, data_dir: Path, write: Write, fake: FakeEmbedder
+) -> None:
+    # Fails when Orders.embeds_max of workers/manager.py is the concurrency: the held model holds every slot.
+    async with model_server(fake) as provider:
+        settings = environment(database_url, data_dir, **provider, MEMHUB_EMBEDDING_BATCH_ROWS="1")
+        await registry.register(connection, name=fake.name, dimension=fake.dimension, floor=None)
+        with worker("--concurrency", "3", environment=settings):
+            await until(connection, REGISTERED)
+            fake.gate.clear()
+            for number in range(20):
+                await write(f"Fact number {number}")
+            await until(connection, "SELECT count(*) >= 2 FROM memhub.embedding_work WHERE leased_until > now()")
+            held_at = await connection.fetchval("SELECT clock_timestamp()")
+            for actor in ("fold_counters", "tend_jobs"):
+                ran_since = "SELECT count(*) > 1 FROM memhub.fleet_runs WHERE actor = $1 AND started_at > $2"
+                await until(connection, ran_since, actor, held_at)
+            assert await connection.fetchval("SELECT count(*) FROM memhub.live_vectors") == 0
+            fake.gate.set()
+            await until(connection, WHOLE)
+            await until(connection, ALL_SUCCEEDED)
+
+
 async def test_a_stop_in_a_batch_is_bounded_and_loses_no_job(
     connection: asyncpg.Connection, database_url: str, data_dir: Path, write: Write, fake: FakeEmbedder
 ) -> None:
