@@ -34,17 +34,22 @@ CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document)
 -- But an import writes many rows at a time: merged 4 MB at a time, their words took 80 µs a memory and not 350. Until then a
 -- search reads those 4 MB too. Who gathers holds a lock as long as the session, so that the end of one import does not
 -- settle for another, and the fleet can tell what a killed one left.
-CREATE FUNCTION memhub.gather_words() RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+-- The change needs the index alone for a moment, and whoever waits for that stops all others: where it is not had at
+-- once, an import goes on without, and what is to be settled stays for the next who tries.
+CREATE FUNCTION memhub.gather_words() RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog SET lock_timeout = '200ms' AS $$
 BEGIN
-    PERFORM pg_advisory_lock_shared(hashtextextended('memhub.gather_words', 0));
+    PERFORM pg_try_advisory_lock_shared(hashtextextended('memhub.gather_words', 0));
     ALTER INDEX memhub.live_memories_document SET (fastupdate = on);
+    RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN false;
 END
 $$;
 
--- False when there was nothing to settle, or somebody gathers still.
+-- False when there was nothing to settle, somebody gathers still, or the index was not to be had.
 CREATE FUNCTION memhub.settle_words() RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog SET lock_timeout = '200ms' AS $$
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('memhub.gather_words', 0)) OR EXISTS (
         SELECT FROM pg_class
@@ -52,14 +57,19 @@ BEGIN
         RETURN false;
     END IF;
     ALTER INDEX memhub.live_memories_document SET (fastupdate = off);
-    PERFORM gin_clean_pending_list('memhub.live_memories_document');
     RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN false;
 END
 $$;
 
-REVOKE EXECUTE ON FUNCTION memhub.gather_words(), memhub.settle_words() FROM PUBLIC;
+-- In a transaction of its own: it takes seconds for what an import gathered, and a settling holds the index to itself.
+CREATE FUNCTION memhub.merge_words() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog
+    RETURN gin_clean_pending_list('memhub.live_memories_document');
+
+REVOKE EXECUTE ON FUNCTION memhub.gather_words(), memhub.settle_words(), memhub.merge_words() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION memhub.gather_words() TO memhub_operator;
-GRANT EXECUTE ON FUNCTION memhub.settle_words() TO memhub_server, memhub_operator;
+GRANT EXECUTE ON FUNCTION memhub.settle_words(), memhub.merge_words() TO memhub_server, memhub_operator;
 
 CREATE INDEX live_memories_newest ON memhub.live_memories (project_id, created_at DESC, memory_id)
     WHERE status = 'ACTIVE';

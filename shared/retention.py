@@ -27,6 +27,7 @@ _WORK = _SQL["collect_embedding_work"]
 _VECTORS = _SQL["collect_vectors"]
 _RUNS = _SQL["collect_runs"]
 _SETTLE_WORDS = _SQL["settle_words"]
+_MERGE_WORDS = _SQL["merge_words"]
 _FOLD = statements.load("counters")["fold"]
 
 Kind = tuple[str, str, Sequence[object]]
@@ -53,6 +54,7 @@ async def collect(database: Database, settings: Settings) -> Details:
                 details[kind] += removed
         async with database.connection("write") as connection:
             details["settled_words"] = await connection.fetchval(_SETTLE_WORDS)
+            await connection.execute(_MERGE_WORDS)
     return details
 
 

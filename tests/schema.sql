@@ -51,13 +51,17 @@ CREATE DOMAIN memhub.status AS text
 CREATE DOMAIN memhub.tags AS text[]
 	CONSTRAINT tags_check CHECK ((cardinality(VALUE) <= 20));
 
-CREATE FUNCTION memhub.gather_words() RETURNS void
+CREATE FUNCTION memhub.gather_words() RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog'
+    SET lock_timeout TO '200ms'
     AS $$
 BEGIN
-    PERFORM pg_advisory_lock_shared(hashtextextended('memhub.gather_words', 0));
+    PERFORM pg_try_advisory_lock_shared(hashtextextended('memhub.gather_words', 0));
     ALTER INDEX memhub.live_memories_document SET (fastupdate = on);
+    RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN false;
 END
 $$;
 
@@ -253,6 +257,7 @@ $$;
 CREATE FUNCTION memhub.settle_words() RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog'
+    SET lock_timeout TO '200ms'
     AS $$
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('memhub.gather_words', 0)) OR EXISTS (
@@ -261,8 +266,9 @@ BEGIN
         RETURN false;
     END IF;
     ALTER INDEX memhub.live_memories_document SET (fastupdate = off);
-    PERFORM gin_clean_pending_list('memhub.live_memories_document');
     RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN false;
 END
 $$;
 
@@ -620,6 +626,13 @@ CREATE TABLE memhub.tool_timings (
     CONSTRAINT tool_timings_tool_check CHECK ((tool ~ '^[a-z_]{1,64}$'::text))
 );
 
+CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document) WITH (fastupdate=off);
+
+CREATE FUNCTION memhub.merge_words() RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog'
+    RETURN gin_clean_pending_list('memhub.live_memories_document'::regclass);
+
 ALTER TABLE ONLY memhub.api_tokens
     ADD CONSTRAINT api_tokens_hash_key UNIQUE (hash);
 
@@ -737,8 +750,6 @@ CREATE UNIQUE INDEX embedding_models_one_current ON memhub.embedding_models USIN
 CREATE INDEX fleet_runs_by_actor ON memhub.fleet_runs USING btree (actor, id);
 
 CREATE INDEX idempotency_keys_oldest ON memhub.idempotency_keys USING btree (created_at);
-
-CREATE INDEX live_memories_document ON memhub.live_memories USING gin (document) WITH (fastupdate=off);
 
 CREATE INDEX live_memories_expiring ON memhub.live_memories USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
@@ -1018,3 +1029,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.term_frequencies TO memhub_ope
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.tool_timings TO memhub_server;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE memhub.tool_timings TO memhub_operator;
+
+REVOKE ALL ON FUNCTION memhub.merge_words() FROM PUBLIC;
+GRANT ALL ON FUNCTION memhub.merge_words() TO memhub_server;
+GRANT ALL ON FUNCTION memhub.merge_words() TO memhub_operator;

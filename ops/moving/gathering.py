@@ -12,6 +12,7 @@ from shared import statements
 _SQL = statements.load("moving")
 _GATHER = _SQL["gather_words"]
 _SETTLE = _SQL["settle_words"]
+_MERGE = _SQL["merge_words"]
 
 
 @asynccontextmanager
@@ -23,3 +24,4 @@ async def gathering(connection: asyncpg.Connection) -> AsyncIterator[None]:
     finally:
         if not connection.is_closed():
             await connection.execute(_SETTLE)
+            await connection.execute(_MERGE)

@@ -72,6 +72,9 @@ SELECT memhub.gather_words();
 SELECT pg_advisory_unlock_shared(hashtextextended('memhub.gather_words', 0)) AS unlocked,
        memhub.settle_words() AS settled;
 
+-- name: merge_words
+SELECT memhub.merge_words();
+
 -- name: add_project
 -- No row when its id, or its name in the tenant, is there already.
 -- $1 project uuid, $2 tenant text, $3 slug text, $4 display name text, $5 created_at timestamptz

@@ -133,3 +133,7 @@ SELECT count(*) FROM gone;
 -- name: settle_words
 -- What an import that was killed left: the index of words gathers on, and every search reads what it gathered.
 SELECT memhub.settle_words()::int;
+
+-- name: merge_words
+-- Looks, where nothing was gathered: a killed import, or one whose end did not have the index to itself, left some.
+SELECT memhub.merge_words();

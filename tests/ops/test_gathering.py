@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import asyncpg
@@ -16,6 +17,7 @@ from shared.settings import Settings
 _IS_GATHERED = """
 SELECT 'fastupdate=on' = ANY (reloptions) FROM pg_class WHERE oid = 'memhub.live_memories_document'::regclass
 """
+WAIT_S = 10
 _LEFT_PAGES = "SELECT gin_clean_pending_list('memhub.live_memories_document')"
 
 
@@ -60,7 +62,7 @@ async def test_the_fleet_settles_what_a_killed_import_left(
 async def test_a_large_import_leaves_nothing_to_merge(
     connection: asyncpg.Connection, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Fails without gin_clean_pending_list in settle_words.
+    # Fails without `_MERGE`.
     monkeypatch.setattr("ops.importing.GATHER_BYTES_MIN", 0)
     (tmp_path / "notes.jsonl").write_text('{"content": "The queue is PostgreSQL."}\n')
     wish = Wish(
@@ -70,6 +72,25 @@ async def test_a_large_import_leaves_nothing_to_merge(
     assert await import_(settings, wish) == 0
     assert await connection.fetchval(_LEFT_PAGES) == 0
     assert not await connection.fetchval(_IS_GATHERED)
+
+
+async def test_nobody_waits_behind_an_import_that_wants_the_index(
+    connection: asyncpg.Connection, operator: asyncpg.Connection, database_url: str
+) -> None:
+    # Fails without lock_timeout in gather_words and settle_words: they wait behind the reader, and others behind them.
+    reader = await asyncpg.connect(database_url)
+    async with reader.transaction():
+        await reader.execute("LOCK TABLE memhub.live_memories IN ACCESS SHARE MODE")
+        await reader.fetch("SELECT count(*) FROM memhub.live_memories WHERE document @@ 'queue'")
+        async with asyncio.timeout(WAIT_S), gathering(operator):
+            assert not await connection.fetchval(_IS_GATHERED)
+
+    async with gathering(operator), reader.transaction():
+        await reader.fetch("SELECT count(*) FROM memhub.live_memories WHERE document @@ 'queue'")
+        async with asyncio.timeout(WAIT_S):
+            assert not await connection.fetchval("SELECT memhub.settle_words()")
+    assert not await connection.fetchval(_IS_GATHERED)
+    await reader.close()
 
 
 async def test_a_server_cannot_have_words_gathered(connection: asyncpg.Connection) -> None:
