@@ -10,7 +10,7 @@ from itertools import chain
 from shared.text import initials
 from shared.text.scripts import document_grams, prepared, query_grams, split_unspaced
 from shared.text.stopwords import ENGLISH
-from shared.text.tokens import Alternative, Token, analyse
+from shared.text.tokens import ATOM_CHARACTERS_MAX, Alternative, Token, analyse
 
 QUERY_TERMS_MAX = 32
 PLAIN_CHARACTERS_MAX = 100_000
@@ -19,6 +19,7 @@ TOKENS_KEPT_MAX = 16_384
 TOKEN_KEPT_CHARACTERS_MAX = 64
 
 _PUNCTUATION = ".,;:!?\"'()[]{}<>`*"
+_BEFORE_NUMBERS = _PUNCTUATION.replace(".", "")
 _SHOUTED_WORDS_MIN = 3
 
 
@@ -91,6 +92,10 @@ def _document_token(token: str) -> tuple[str, tuple[str, ...]]:
     # The plain word is nine tokens of ten in prose: without this way 32,000 bytes take twice as long.
     if bare.isascii() and bare.isalpha() and bare[1:].islower() and len(bare) < 100:
         return bare.lower(), ()
+    # A number too: taken apart as an identifier it took thirty times as long. `.5` is none of these.
+    number = token.rstrip(_PUNCTUATION).lstrip(_BEFORE_NUMBERS)
+    if number.isascii() and number.isdigit() and len(number) <= ATOM_CHARACTERS_MAX:
+        return "", (number,)
     words: dict[str, None] = {}
     lexemes: dict[str, None] = dict.fromkeys(initials.written(bare))
     for script, run in split_unspaced(token):

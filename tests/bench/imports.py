@@ -43,10 +43,10 @@ async def figures(options: Options) -> list[Figure]:
         folder = Path(name)
         _write(folder / "notes.jsonl", memories)
         async with places.database() as first, places.database() as second:
-            plain = await _imported(first, folder / "notes.jsonl", "--project", places.PROJECT)
+            plain = await _imported(first, options, folder / "notes.jsonl", "--project", places.PROJECT)
             exported = folder / "export.jsonl"
             await anyio.to_thread.run_sync(_run, first, "export", "--output", str(exported))
-            own = await _imported(second, exported)
+            own = await _imported(second, options, exported)
     return [
         *_told("JSON Lines of any system", plain, memories),
         *_told("our own export", own, memories),
@@ -67,10 +67,13 @@ def _write(path: Path, memories: int) -> None:
             file.write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))
 
 
-async def _imported(url: str, path: Path, *arguments: str) -> _Run:
-    run = await anyio.to_thread.run_sync(_run, url, "import", str(path), *arguments)
+async def _imported(url: str, options: Options, path: Path, *arguments: str) -> _Run:
     owner = await asyncpg.connect(url)
+    # The command's session is a child of the postmaster, and goes before others as it does.
+    postmaster = psutil.Process(owner.get_server_pid()).ppid()
     try:
+        with places.undisturbed(postmaster, real_time=options.real_time):
+            run = await anyio.to_thread.run_sync(_run, url, "import", str(path), *arguments)
         assert await checker.check(owner) == []
     finally:
         await owner.close()

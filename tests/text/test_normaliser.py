@@ -17,7 +17,7 @@ from shared.text.normaliser import (
     query_terms,
 )
 from shared.text.stopwords import ENGLISH
-from shared.text.tokens import Alternative
+from shared.text.tokens import Alternative, analyse
 
 ASKED = statements.load("retrieval")["asked"]
 TSVECTOR = "SELECT to_tsvector('pg_catalog.english', $1::text) || array_to_tsvector($2::text[])"
@@ -282,6 +282,23 @@ def test_rows_name_the_term_of_each_alternative() -> None:
     assert rows.terms == [0, 0, 1]
     assert rows.words == ["", "python", "cache"]
     assert rows.lexemes == ["python3.11", "3.11", ""]
+
+
+@given(
+    before=st.text(alphabet=".,;:!?\"'()[]{}<>`*", max_size=3),
+    number=st.text(alphabet="0123456789", min_size=1, max_size=120),
+    after=st.text(alphabet=".,;:!?\"'()[]{}<>`*", max_size=3),
+)
+@example(before=".", number="5", after="")
+@example(before="", number="1" * 101, after=".")
+def test_a_number_is_what_it_is_taken_apart(before: str, number: str, after: str) -> None:
+    # Fails when the short way of `_document_token` takes `.5` too.
+    found = analyse(before + number + after)
+    ways = [way for token in found for way in (token.extra, *token.alternatives)]
+
+    terms = document_terms(before + number + after)
+    assert terms.lexemes == list(dict.fromkeys(lexeme for way in ways for lexeme in way.lexemes))
+    assert terms.plain_text == " ".join(word for way in ways for word in way.words)
 
 
 def test_lexemes_are_bounded_in_number() -> None:
