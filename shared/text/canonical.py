@@ -23,7 +23,7 @@ _LINE_ENDS = re.compile(r"(?<![^\S\n])[^\S\n]*\n(?:[^\S\n]*\n)*")
 _PLAIN_WORDS = re.compile(rf"""[("'\[{{«“‘„¿¡]*({_LETTER}+(?:[-'’]{_LETTER}+)*)[.,;:!?)"'\]}}»”’…。、，！？]*""")
 _WORD = re.compile(rf"{_LETTER}+")
 # A token with a capital letter, and beyond ASCII any: the others stay as they are, which are nine of ten.
-_MAY_FOLD = re.compile(r"(?<!\S)[^\sA-Z\x80-\U0010ffff]*+[A-Z\x80-\U0010ffff]\S*")
+_MAY_FOLD = re.compile(r"(?<!\S)[^\sA-Z\x80-\U0010ffff]*+(?=\S)[A-Z\x80-\U0010ffff]\S*")
 _FULL_STOPS = ".。．｡।"
 _ENDS = " \t\n\ufeff"
 

@@ -115,3 +115,8 @@ def test_no_content_within_the_limit_is_slow(content: str) -> None:
 
 def test_the_hash_is_thirty_two_bytes() -> None:
     assert len(content_hash("x")) == 32
+
+
+def test_a_word_behind_a_wide_blank_loses_its_case_too() -> None:
+    # Fails when _MAY_FOLD takes a blank beyond ASCII for the beginning of a word: without its (?=\S).
+    assert canonical("Steps:\n\u2003Build it first") == canonical("Steps:\n\u2003build it first")
