@@ -46,8 +46,8 @@ _PAGES = {
 async def figures(options: Options) -> list[Figure]:
     async with places.database(durable=False) as url:
         ids = await _filled(url, options.count(MEMORIES, MEMORIES_QUICK))
-        async with _site(url) as site:
-            with places.undisturbed(real_time=options.real_time):
+        with places.undisturbed(await places.postmaster(url), real_time=options.real_time):
+            async with _site(url) as site:
                 return [
                     Figure(name, await _taken_ms(site, path.format(**ids), options), BOUND_MS, "ms", "its bound", aim=1)
                     for name, path in _PAGES.items()

@@ -68,12 +68,10 @@ def _write(path: Path, memories: int) -> None:
 
 
 async def _imported(url: str, options: Options, path: Path, *arguments: str) -> _Run:
+    with places.undisturbed(await places.postmaster(url), real_time=options.real_time):
+        run = await anyio.to_thread.run_sync(_run, url, "import", str(path), *arguments)
     owner = await asyncpg.connect(url)
-    # The command's session is a child of the postmaster, and goes before others as it does.
-    postmaster = psutil.Process(owner.get_server_pid()).ppid()
     try:
-        with places.undisturbed(postmaster, real_time=options.real_time):
-            run = await anyio.to_thread.run_sync(_run, url, "import", str(path), *arguments)
         assert await checker.check(owner) == []
     finally:
         await owner.close()

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import asyncpg
+import psutil
 
 from shared import migrations, projects
 from shared.database import SERVER_ROLE, SESSIONS, Work
@@ -79,6 +80,15 @@ def undisturbed(*processes: int, real_time: bool) -> Iterator[None]:
         for process in (0, *processes):
             with suppress(ProcessLookupError):
                 os.sched_setscheduler(process, os.SCHED_OTHER, os.sched_param(0))
+
+
+async def postmaster(url: str) -> int:
+    """The process that the sessions of this database begin in, from which they have their priority."""
+    owner = await asyncpg.connect(url)
+    try:
+        return psutil.Process(owner.get_server_pid()).ppid()
+    finally:
+        await owner.close()
 
 
 def worked_ms(process: int) -> Callable[[], float]:
