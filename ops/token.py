@@ -87,7 +87,14 @@ def _expiry(expires: str | None) -> tuple[datetime | None, timedelta | None]:
         return None, None
     if period := _TTL.fullmatch(expires):
         return None, timedelta(**{"hours" if period[2] == "h" else "days": int(period[1])})
-    return limits.instant("expires", expires), None
+    try:
+        return limits.instant("expires", expires), None
+    except InvalidArgument:
+        raise InvalidArgument(
+            "expires",
+            "must be days such as 30d, hours such as 12h, or an instant with its offset",
+            next="Write --expires 30d, --expires 12h or --expires 2030-01-01T00:00:00Z.",
+        ) from None
 
 
 def _described(token: tokens.Token) -> str:
