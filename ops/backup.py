@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
-import subprocess
 import tempfile
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -15,8 +16,9 @@ import anyio.to_thread
 import asyncpg
 from rich.console import Console
 
-from ops.files import FileRefused, naming, passing, publish, sync
-from ops.operating import CLIENT, located
+from ops.files import FileRefused, naming, passing, publish, require_free, sync
+from ops.operating import CLIENT
+from ops.reaching import reached
 from shared import checker, migrations, statements
 from shared.database import translated
 from shared.embedded import ensure_running, folder, locks, stop
@@ -52,11 +54,12 @@ _ANALYZE = _SQL["analyze"]
 _MEMORIES = _SQL["memories"]
 
 
-async def backup(settings: Settings, path: Path) -> int:
+async def backup(settings: Settings, path: Path, *, force: bool = False) -> int:
     """Writes the backup whole or not at all, checks that it can be read, and says how large it is."""
     _require_embedded(settings, "pg_dump")
+    require_free(path, force=force)
     with ExitStack() as lease:
-        dsn = await located(settings, lease, create=False)
+        dsn = await reached(settings, lease)
         with naming(path), passing(path) as nascent:
             await _run("pg_dump", "--format=custom", f"--file={nascent}", f"--dbname={dsn}", writing=path)
             await _run("pg_restore", "--list", str(nascent), writing=path)
@@ -177,8 +180,13 @@ def _require_embedded(settings: Settings, program: str) -> None:
 
 
 def _require_backup(path: Path) -> None:
-    with naming(path), path.open("rb") as file:
-        magic = file.read(len(_MAGIC))
+    with naming(path):
+        path.stat()
+        magic = b""
+        # Of a pipe it could not be read again.
+        if path.is_file():
+            with path.open("rb") as file:
+                magic = file.read(len(_MAGIC))
     if magic != _MAGIC:
         raise FileRefused(f"{path}: it is no backup of memhub.", next="An export is read by `memhub import`.")
 
@@ -194,13 +202,20 @@ def _require_empty(layout: Layout) -> None:
 async def _run(program: str, *arguments: str, writing: Path) -> None:
     """One of the wheel's PostgreSQL programs. Raises FileRefused where `writing` is full, BackendUnavailable."""
     command = [str(install_for(None) / "bin" / program), "--no-password", *arguments]
-    done = await anyio.run_process(
-        command, check=False, stdin=subprocess.DEVNULL, env=_ENVIRONMENT, start_new_session=True
+    running = await asyncio.create_subprocess_exec(
+        *command, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, env=_ENVIRONMENT, start_new_session=True
     )
-    if done.returncode == 0:
+    try:
+        _, complaint = await running.communicate()
+    except BaseException:
+        # It would go on, and keep its locks, after a Ctrl-C.
+        running.kill()
+        await running.wait()
+        raise
+    if running.returncode == 0:
         return
-    said = done.stderr.decode(errors="replace").strip()
+    said = complaint.decode(errors="replace").strip()
     if "No space left on device" in said or "Disk quota exceeded" in said:
         raise FileRefused(f"{writing}: the disk is full; nothing was left there.", next="Free space or name another.")
-    reason = next((line for line in said.splitlines() if "error:" in line), said or f"exit code {done.returncode}")
+    reason = next((line for line in said.splitlines() if "error:" in line), said or f"exit code {running.returncode}")
     raise BackendUnavailable(f"{program} failed: {reason}.", next="Mend what the message names, then run it again.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from uuid import UUID
 
 import asyncpg
 from rich.console import Console
@@ -19,9 +20,10 @@ AGAIN = "Nothing was changed."
 
 async def calibrate(settings: Settings, *, project: str | None, dry_run: bool) -> int:
     """Shows the floor as it was and as it is measured, and writes it unless `dry_run`."""
+    named = limits.project(project, "--project") or limits.project(settings.project, "MEMHUB_PROJECT")
     async with working(settings) as database, asking(settings) as embedder:
         async with database.connection("read") as connection:
-            scope = await _scope(connection, settings, project)
+            scope = await _scope(connection, settings, named)
         found = await measure(partial(database.connection, "write"), scope, embedder, dry_run=dry_run)
     console = Console(soft_wrap=True, highlight=False)
     console.print(f"{found.model}: floor {found.floor_before:.3f} → {found.floor:.3f}{' (not written)' * dry_run}")
@@ -31,8 +33,7 @@ async def calibrate(settings: Settings, *, project: str | None, dry_run: bool) -
     return 0
 
 
-async def _scope(connection: asyncpg.Connection, settings: Settings, project: str | None) -> ProjectScope:
-    named = limits.project(project, "--project") or limits.project(settings.project, "MEMHUB_PROJECT")
+async def _scope(connection: asyncpg.Connection, settings: Settings, named: UUID | str | None) -> ProjectScope:
     if named is None:
         return await projects.resolve_alias(connection, settings.tenant, workspace.aliases_here())
     return await projects.resolve(connection, settings.tenant, named)

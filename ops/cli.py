@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from importlib import metadata
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import anyio
 import typer
 
 from ops import client_commands, fleet_commands, moving_commands, upkeep_commands
-from ops.running import run
-from shared.errors import MemhubError
+from ops.files import FileRefused, Output, ReaderGone
+from ops.main import INTERRUPTED
+from ops.running import Interrupted, run
+from shared.errors import InvalidArgument, MemhubError
+from shared.settings import Settings
 
 app = typer.Typer(
     name="memhub",
@@ -48,17 +53,26 @@ def _options(
 
 
 def main() -> None:
-    """Runs the command; what memhub explains itself is one line on stderr and exit status 1, Ctrl-C is 130."""
+    """Runs the command; what memhub explains itself is one line on stderr.
+
+    The exit status is then 1, for an argument that cannot be used 2, and 130 after Ctrl-C.
+    """
     try:
-        app()
-    except MemhubError as refused:
-        _fail(refused)
-    except KeyboardInterrupt:
-        print("memhub: interrupted.", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with _output():
+            app()
+    except ReaderGone:
         sys.exit(1)
+    except InvalidArgument as wrong:
+        _fail(wrong.line, 2)
+    except MemhubError as refused:
+        _fail(refused.line, 1)
+    except Interrupted as interrupted:
+        _fail(f"interrupted. {interrupted}".rstrip(), INTERRUPTED)
+    except SystemExit as ended:
+        # Typer says nothing of a Ctrl-C.
+        if ended.code == INTERRUPTED:
+            _fail("interrupted.", INTERRUPTED)
+        raise
 
 
 @app.command()
@@ -96,8 +110,14 @@ def dashboard(
 ) -> None:
     """Look at the memories in a browser, on this machine only."""
     from ops.dashboard.serving import serve
+    from ops.reaching import reached
 
-    run(lambda settings: serve(settings, port=port, browse=browse))
+    async def show(settings: Settings) -> int:
+        with ExitStack() as lease:
+            await reached(settings, lease)
+            return await serve(settings, port=port, browse=browse)
+
+    run(show)
 
 
 @token_app.command("create")
@@ -135,6 +155,21 @@ def token_revoke(token_id: Annotated[str, typer.Argument(metavar="ID", help="Fro
     run(lambda settings: token.revoke(settings, token_id))
 
 
-def _fail(refused: MemhubError) -> None:
-    print(f"memhub: {refused.line}", file=sys.stderr)
-    sys.exit(1)
+@contextmanager
+def _output() -> Iterator[None]:
+    """All that was printed is out at the end. Raises FileRefused where it finds no room, ReaderGone."""
+    sys.stdout = Output.of(sys.stdout)
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except (FileRefused, ReaderGone):
+        # The interpreter flushes once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
+def _fail(told: str, status: int) -> NoReturn:
+    print(f"memhub: {told}", file=sys.stderr)
+    sys.exit(status)

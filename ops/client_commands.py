@@ -31,8 +31,10 @@ def connect(
     token: Annotated[str | None, typer.Option(help="With --http: the token, from `memhub token`.")] = None,
     token_env: Annotated[str | None, typer.Option(metavar="NAME", help="The variable that holds the token.")] = None,
     tenant: Annotated[str | None, typer.Option(help="With --http: the tenant, when no token is bound to one.")] = None,
-    memory_project: Annotated[str | None, typer.Option(metavar="SLUG", help="The memhub project, always.")] = None,
-    project: Annotated[bool, typer.Option("--project", help="This folder's file instead of your own.")] = False,
+    memory_project: Annotated[str | None, typer.Option(metavar="SLUG", help="The memhub project of its calls.")] = None,
+    project: Annotated[
+        bool, typer.Option("--project", help="Write the file of this folder, which its repository shares, not yours.")
+    ] = False,
     with_hooks: Annotated[bool, typer.Option("--with-hooks", help="Show sessions what is remembered.")] = False,
     with_rules: Annotated[bool, typer.Option("--with-rules", help="Tell the model when to use the memory.")] = False,
     print_only: Annotated[bool, typer.Option("--print", help="Print the configuration, write nothing.")] = False,

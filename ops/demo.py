@@ -10,21 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+import orjson
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, Implementation, TextContent
 from rich.console import Console
 from rich.json import JSON
-from rich.markup import escape
 from rich.panel import Panel
 
+from ops.files import naming
 from ops.programs import program
 from shared.embedded import stop
+from shared.errors import MemhubError
 from shared.fleet import is_worker_alive
 
 CALL_TIMEOUT_S = 60
 WORKER_END_S = 60
 WORKER_POLL_S = 0.2
 PROJECT = "memhub-demo"
+LEFT_MAX = 100
 OLD = "Job queue: we use Redis with RQ, because the team knows it."
 NEW = "Job queue: procrastinate on PostgreSQL instead of Redis, so that a job commits with the row that owes it."
 NEWER = "Job queue: procrastinate 3 on PostgreSQL 18 instead of Redis; a job commits with the row that owes it."
@@ -38,19 +41,31 @@ _SHOWN = (
 )  # fmt: skip
 
 
+class DemoFailed(MemhubError):
+    """The demo did not get, or did not see, what it was to show."""
+
+    code = "DEMO"
+
+
 async def demonstrate(keep: bool, console: Console | None = None) -> None:
     """Runs the story on a throwaway database, or on the user's own with `keep`; raises when an answer differs."""
-    async with AsyncExitStack() as stack:
-        environment = dict(os.environ)
-        if not keep:
-            environment = await stack.enter_async_context(_throwaway(environment))
-        await _tell(console or Console(), environment)
+    try:
+        async with AsyncExitStack() as stack:
+            environment = dict(os.environ)
+            if not keep:
+                environment = await stack.enter_async_context(_throwaway(environment))
+            await _tell(console or Console(), environment, again=keep)
+    except ExceptionGroup as group:
+        # The client's tasks wrap what ends them.
+        raise _explained(group) or group from None
 
 
-async def _tell(console: Console, environment: dict[str, str]) -> None:
+async def _tell(console: Console, environment: dict[str, str], *, again: bool) -> None:
     console.rule("[bold]memhub: one memory, two clients")
     async with _client("claude-code", environment, console) as claude:
         await claude.call("project_use", {"project": PROJECT, "create": True})
+        if again:
+            await _forget_the_last_run(claude)
         decided = await claude.call("memory_remember", {"project": PROJECT, "type": "DECISION", "content": OLD})
         old = decided["memory"]["memory_id"]
         async with _client("cursor", environment, console) as cursor:
@@ -79,6 +94,13 @@ async def _tell(console: Console, environment: dict[str, str]) -> None:
     console.rule("[bold green]Done: one memory, its history whole, nothing stale found")
 
 
+async def _forget_the_last_run(claude: _Speaker) -> None:
+    """The project is the demo's own: what it said the last time would be found beside what it says now."""
+    left = await claude.call("memory_search", {"project": PROJECT, "limit": LEFT_MAX})
+    for hit in left.get("results", []):
+        await claude.call("memory_forget", {"project": PROJECT, "memory_id": hit["memory_id"]})
+
+
 class _Speaker:
     """One client at its own server; every call and its real answer is printed."""
 
@@ -91,7 +113,7 @@ class _Speaker:
         answer = await self._client.call_tool(tool, arguments, read_timeout_seconds=CALL_TIMEOUT_S)
         self._console.print(f"[bold cyan]{self._name}[/] calls [bold]{tool}[/]", JSON.from_data(arguments, indent=None))
         if answer.is_error or answer.structured_content is None:
-            raise RuntimeError(f"{tool} failed: {_text(answer)}")
+            raise _refused(tool, answer)
         self._console.print(Panel(_folded(_shown(answer.structured_content)), border_style="dim"))
         return dict(answer.structured_content)
 
@@ -108,7 +130,7 @@ async def _client(name: str, environment: dict[str, str], console: Console) -> A
 async def _throwaway(environment: dict[str, str]) -> AsyncIterator[dict[str, str]]:
     """An environment with a database of its own, stopped and deleted at the end."""
     settings = {name: value for name, value in environment.items() if not name.startswith("MEMHUB_")}
-    with tempfile.TemporaryDirectory(prefix="memhub-demo-") as folder:
+    with naming(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory(prefix="memhub-demo-") as folder:
         data_dir = Path(folder) / "data"
         try:
             yield settings | {"MEMHUB_DATA_DIR": str(data_dir), "MEMHUB_WORKER_IDLE_S": "1"}
@@ -136,10 +158,27 @@ def _folded(answer: Any) -> JSON:
     return rendered
 
 
-def _text(answer: CallToolResult) -> str:
-    return escape(" ".join(part.text for part in answer.content if isinstance(part, TextContent)))
+def _refused(tool: str, answer: CallToolResult) -> DemoFailed:
+    """What the server's error says, which is JSON in the text."""
+    told = " ".join(part.text for part in answer.content if isinstance(part, TextContent))
+    try:
+        error = orjson.loads(told)
+        return DemoFailed(f"{tool}: {error['message']}", next=error["next"])
+    except (ValueError, KeyError, TypeError):
+        return DemoFailed(f"{tool}: {told}", next="Run `memhub doctor`.")
+
+
+def _explained(group: ExceptionGroup) -> MemhubError | None:
+    """The first error in the group that says by itself what happened."""
+    for error in group.exceptions:
+        found = _explained(error) if isinstance(error, ExceptionGroup) else error
+        if isinstance(found, MemhubError):
+            return found
+    return None
 
 
 def _expect(holds: bool, promise: str) -> None:
     if not holds:
-        raise RuntimeError(f"The demo did not see what memhub promises: {promise}.")
+        raise DemoFailed(
+            f"The demo did not see what memhub promises: {promise}.", next="Run `memhub doctor`, and report it."
+        )

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict
 
-import anyio.to_thread
 import asyncpg
 from rich.console import Console
 from rich.markup import escape
@@ -16,11 +15,11 @@ from rich.table import Table
 
 from ops.finding import Finding
 from ops.fleet_findings import findings as of_fleet
+from ops.reaching import reached
 from shared import checker, migrations, requirements, statements
 from shared.database import connected
 from shared.embedded import folder
 from shared.errors import MemhubError
-from shared.opening import borrow
 from shared.settings import Settings, unknown
 
 DISK_FREE_BYTES_MIN = 500 * 2**20
@@ -46,12 +45,12 @@ async def _findings(settings: Settings) -> AsyncIterator[Finding]:
     yield _mode(settings)
     if names := unknown():
         yield Finding("variables", False, f"no such setting: {', '.join(names)}", "Correct or unset them.")
-    if settings.database_url is None:
-        yield _disk(settings)
-        if not folder.locate(settings.data_dir).is_made:
-            yield Finding("database", True, "none yet: the first client that uses it makes it")
-            return
     try:
+        if settings.database_url is None:
+            yield _disk(settings)
+            if not folder.locate(settings.data_dir).is_made:
+                yield Finding("database", True, "none yet: the first client that uses it makes it")
+                return
         async with _connected(settings) as connection:
             async for finding in _of_database(connection, settings):
                 yield finding
@@ -84,8 +83,9 @@ def _mode(settings: Settings) -> Finding:
 
 
 def _disk(settings: Settings) -> Finding:
-    place = next(folder for folder in (settings.data_dir, *settings.data_dir.parents) if folder.exists())
-    free = shutil.disk_usage(place).free
+    with folder.naming(settings.data_dir):
+        place = next(place for place in (settings.data_dir, *settings.data_dir.parents) if place.exists())
+        free = shutil.disk_usage(place).free
     detail = f"{free / 2**30:.1f} GiB free at {place}"
     if free >= DISK_FREE_BYTES_MIN:
         return Finding("disk", True, detail)
@@ -140,9 +140,7 @@ async def _invariants(connection: asyncpg.Connection) -> Finding:
 @asynccontextmanager
 async def _connected(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
     with ExitStack() as lease:
-        dsn = settings.direct_url
-        if dsn is None:
-            dsn = await anyio.to_thread.run_sync(borrow, settings, lease)
+        dsn = await reached(settings, lease)
         async with connected(dsn, work="read", timeout_s=settings.connect_timeout_s) as connection:
             yield connection
 

@@ -10,24 +10,39 @@ import orjson
 from rich.console import Console
 
 from ops import bars
-from ops.files import written
+from ops.files import require_free, written
 from ops.moving import exporting
 from ops.operating import CLIENT, operating
 from shared import limits, projects, statements
+from shared.domain import ProjectScope
+from shared.errors import ProjectAmbiguous
 from shared.settings import Settings
 
-_TELL = statements.load("operating")["tell"]
+TENANTS_NAMED_MAX = 20
+
+_SQL = statements.load("operating")
+_TELL = _SQL["tell"]
+_TENANTS_WITH = _SQL["tenants_with"]
 
 AGAIN = "Run it again: nothing was left under the name of the file."
 
 
-async def export(settings: Settings, *, project: str | None, tenant: str | None, output: Path | None) -> int:
+async def export(
+    settings: Settings, *, project: str | None, tenant: str | None, output: Path | None, force: bool = False
+) -> int:
     """Writes the export whole or not at all; 0, or an error that says why."""
+    named = limits.project(project, "--project")
+    if tenant is not None:
+        limits.tenant(tenant, "--tenant")
+    if output is not None:
+        require_free(output, force=force)
     async with operating(settings, again=AGAIN) as connection:
-        project_id = await _project(connection, tenant or settings.tenant, project)
+        scope = None if named is None else await _project(connection, settings, tenant, named)
         # Before it: what leaves is told of also when the export is cut short.
         asked = orjson.dumps({"tenant": tenant, "project": project}).decode()
-        await connection.execute(_TELL, tenant or settings.tenant, "exported", CLIENT, asked)
+        told_of = scope.tenant if scope else tenant or settings.tenant
+        await connection.execute(_TELL, told_of, "exported", CLIENT, asked)
+        project_id = scope.project_id if scope else None
         total = await exporting.count(connection, tenant=tenant, project_id=project_id)
         memories = 0
         with written(output) as file, bars.counting("exporting", total, "memories") as advance:
@@ -41,6 +56,16 @@ async def export(settings: Settings, *, project: str | None, tenant: str | None,
     return 0
 
 
-async def _project(connection: asyncpg.Connection, tenant: str, project: str | None) -> UUID | None:
-    named = limits.project(project, "--project")
-    return None if named is None else (await projects.resolve(connection, tenant, named)).project_id
+async def _project(
+    connection: asyncpg.Connection, settings: Settings, tenant: str | None, named: UUID | str
+) -> ProjectScope:
+    """The project of that tenant, or of the one tenant that has it. Raises ProjectAmbiguous, ProjectNotFound."""
+    if tenant is not None:
+        return await projects.resolve(connection, tenant, named)
+    tenants = [row["tenant"] for row in await connection.fetch(_TENANTS_WITH, str(named), TENANTS_NAMED_MAX)]
+    if len(tenants) > 1:
+        raise ProjectAmbiguous(
+            f"--project: more than one tenant has a project {named}: {', '.join(tenants)}.",
+            next="Say whose with --tenant.",
+        )
+    return await projects.resolve(connection, tenants[0] if tenants else settings.tenant, named)

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from shared.errors import MemhubError
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class FileRefused(MemhubError):
     """A file or folder that cannot be read or written, named."""
 
     code = "FILE"
+
+
+def require_free(path: Path, *, force: bool) -> None:
+    """Raises FileRefused where something has the name already; with `force` a file may be replaced, and only that."""
+    with naming(path):
+        if not path.exists():
+            return
+    if not path.is_file():
+        raise FileRefused(f"{path}: it is there, and no file.", next="Name a file.")
+    if not force:
+        raise FileRefused(
+            f"{path}: there is a file already; it was left as it is.",
+            next="Name another, or give --force to replace it.",
+        )
 
 
 @contextmanager
@@ -27,7 +44,7 @@ def written(path: Path | None) -> Iterator[BinaryIO]:
     Raises FileRefused.
     """
     if path is None:
-        with naming(Path("standard output")):
+        with printing():
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
@@ -65,6 +82,45 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+class ReaderGone(MemhubError):
+    """Whoever read standard output has gone away, as `head` does: no error to tell."""
+
+    code = "READER_GONE"
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Turns what is refused of standard output inside into FileRefused, or ReaderGone."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise ReaderGone("The reader of standard output went away.", next="Read it to its end.") from None
+    except OSError as failure:
+        if failure.errno not in FULL:
+            raise
+        raise FileRefused(
+            "Standard output: the disk is full, and what is there is cut off.", next="Free space, then run it again."
+        ) from None
+
+
+class Output(io.TextIOWrapper):
+    """Standard output whose refusals are errors of memhub: any other OSError is taken for a lost database."""
+
+    @classmethod
+    def of(cls, stream: Any) -> Output:
+        """In place of the stream, which can be used no more."""
+        encoding, errors, line_buffering = stream.encoding, stream.errors, stream.line_buffering
+        return cls(stream.detach(), encoding=encoding, errors=errors, line_buffering=line_buffering)
+
+    def write(self, text: str) -> int:
+        with printing():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with printing():
+            super().flush()
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Turns an OSError inside into FileRefused; a reader that went away is no error of ours."""
@@ -78,7 +134,7 @@ def naming(path: Path) -> Iterator[None]:
 
 def refused(path: Path, failure: OSError) -> FileRefused:
     match failure.errno:
-        case errno.ENOSPC | errno.EDQUOT:
+        case code if code in FULL:
             return FileRefused(f"{path}: the disk is full; nothing was left there.", next="Free space or name another.")
         case errno.ENOENT:
             return FileRefused(f"{path}: there is no such file or folder.", next="Check the path.")

@@ -50,7 +50,7 @@ def main() -> None:
     signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, DEADLINE_S)
     # By contract: a session must never fail, or be talked at, because its memory is away.
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception, KeyboardInterrupt):
         shown = asyncio.run(_shown(whereabouts(os.environ), _folder(_input())))
         if shown:
             output = {"hookEventName": "SessionStart", "additionalContext": shown}

@@ -13,10 +13,16 @@ from rich.table import Table
 
 from ops.looking import looking
 from shared import jobs
-from shared.errors import InvalidArgument
+from shared.errors import InvalidArgument, MemhubError
 from shared.settings import Settings
 
 JOB_MAX = 2**63 - 1
+
+
+class NotRetried(MemhubError):
+    """Jobs that cannot be put back."""
+
+    code = "JOBS_NOT_RETRIED"
 
 
 async def listing(settings: Settings, states: Sequence[str], queue: str | None, limit: int, *, as_json: bool) -> int:
@@ -37,7 +43,7 @@ async def listing(settings: Settings, states: Sequence[str], queue: str | None, 
 
 
 async def retry(settings: Settings, wanted: Sequence[int] | None) -> int:
-    """Raises InvalidArgument naming the jobs that have not failed; those that have are put back all the same."""
+    """Raises NotRetried naming the jobs that have not failed; those that have are put back all the same."""
     if any(not 0 < job <= JOB_MAX for job in wanted or ()):
         raise InvalidArgument("id", "is not the id of a job", next="Take ids from `memhub jobs list`.")
     async with looking(settings) as connection:
@@ -45,5 +51,5 @@ async def retry(settings: Settings, wanted: Sequence[int] | None) -> int:
     print(f"{len(done)} put back." if done or wanted is None else "None put back.")
     if left := sorted(set(wanted or ()) - set(done)):
         names = ", ".join(map(str, left))
-        raise InvalidArgument("id", f"not failed, or not there: {names}", next="See `memhub jobs list`.")
+        raise NotRetried(f"These have not failed, or are not there: {names}.", next="See `memhub jobs list`.")
     return 0

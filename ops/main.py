@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import sys
 
+INTERRUPTED = 130
+
 
 def main() -> None:
-    """A hook runs at every start of a session: it does not pay for the imports of the command line (0.3 s)."""
+    """Ctrl-C is told, also when it comes before the command has begun."""
+    try:
+        _main()
+    except KeyboardInterrupt:
+        sys.stderr.write("memhub: interrupted.\n")
+        sys.exit(INTERRUPTED)
+
+
+def _main() -> None:
+    # A hook runs at every start of a session: it does not pay for the imports of the command line (0.3 s).
     if sys.argv[1:] == ["hook", "session-start"]:
         from ops import hook  # noqa: PLC0415
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-import anyio.to_thread
 from rich.console import Console
 
+from ops.reaching import reached
 from shared import migrations
 from shared.database import connected
-from shared.opening import borrow
 from shared.settings import Settings
 
 
 async def migrate(settings: Settings) -> int:
     """Applies what is pending and says so; 0 also when nothing was."""
     with ExitStack() as lease:
-        dsn = settings.direct_url
-        if dsn is None:
-            dsn = await anyio.to_thread.run_sync(borrow, settings, lease)
+        dsn = await reached(settings, lease, create=True)
         async with connected(dsn, work="read", timeout_s=settings.connect_timeout_s) as connection:
             applied = await migrations.migrate(connection)
     console = Console()

@@ -9,6 +9,8 @@ import typer
 
 from ops.running import run
 
+FORCE = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
+
 _FORMATS = ("auto", "memhub", "jsonl", "server-memory", "markdown", "mcp-memory-service", "mem0")
 
 
@@ -19,15 +21,21 @@ def add_to(app: typer.Typer) -> None:
 
 
 def export(
-    project: Annotated[str | None, typer.Option(help="Only this project: its slug or UUID.")] = None,
+    project: Annotated[
+        str | None, typer.Option(help="Only this project: its slug (with --tenant where several have it) or UUID.")
+    ] = None,
     tenant: Annotated[str | None, typer.Option(help="Only this tenant's projects.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file instead of standard output.")] = None,
+    force: FORCE = False,
 ) -> None:
     """Write every memory with its whole history as JSON Lines."""
     from ops.export import AGAIN
     from ops.export import export as write
 
-    run(lambda settings: write(settings, project=project, tenant=tenant, output=output), interrupted=AGAIN)
+    run(
+        lambda settings: write(settings, project=project, tenant=tenant, output=output, force=force),
+        interrupted=AGAIN,
+    )
 
 
 def import_(
@@ -72,12 +80,15 @@ def purge(
     run(lambda settings: destroy(settings, memory_ids, yes=yes, rewrite=rewrite), interrupted=AGAIN)
 
 
-def backup(path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")]) -> None:
+def backup(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
+    force: FORCE = False,
+) -> None:
     """Back the embedded database up to one file."""
     from ops.backup import BACKUP_AGAIN
     from ops.backup import backup as write
 
-    run(lambda settings: write(settings, path), interrupted=BACKUP_AGAIN)
+    run(lambda settings: write(settings, path, force=force), interrupted=BACKUP_AGAIN)
 
 
 def restore(path: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `memhub backup`.")]) -> None:

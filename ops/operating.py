@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 
-import anyio.to_thread
 import asyncpg
 
-from ops.looking import require_made
+from ops.reaching import reached
 from shared.database import translated
 from shared.errors import ConfigurationError, UnknownOutcome
-from shared.opening import attach, prepare
+from shared.opening import prepare
 from shared.settings import Settings
 
 OPERATOR_ROLE = "memhub_operator"
@@ -28,7 +27,7 @@ async def operating(settings: Settings, *, create: bool = False, again: str) -> 
     dies on the way. Raises ConfigurationError, BackendUnavailable, SchemaMismatch, UnknownOutcome.
     """
     with ExitStack() as lease:
-        dsn = await located(settings, lease, create=create)
+        dsn = await reached(settings, lease, create=create)
         await prepare(dsn, own=settings.database_url is None)
         with _explained(again):
             connection = await asyncpg.connect(
@@ -41,18 +40,6 @@ async def operating(settings: Settings, *, create: bool = False, again: str) -> 
                 yield connection
             finally:
                 await connection.close()
-
-
-async def located(settings: Settings, lease: ExitStack, *, create: bool) -> str:
-    """The way to PostgreSQL itself; the embedded one runs as long as `lease` is open.
-
-    Never a pooler's: a role that is set there would stay behind for whoever gets that connection next.
-    """
-    if settings.direct_url is not None:
-        return settings.direct_url
-    if not create:
-        require_made(settings)
-    return await anyio.to_thread.run_sync(attach, settings, lease)
 
 
 @contextmanager

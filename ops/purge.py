@@ -13,6 +13,7 @@ from ops.purging import Remains
 from shared import limits
 from shared.settings import Settings
 
+BEGINNING_CHARACTERS_MAX = 80
 AGAIN = "Run the same command again: what is destroyed already stays so."
 
 
@@ -25,6 +26,8 @@ async def purge(settings: Settings, memory_ids: Sequence[str], *, yes: bool, rew
         others = await purging.also_said(connection, ids)
         for memory in found:
             console.print(_told(memory))
+            if not yes:
+                console.print(_beginning(memory), markup=False)
         _warn(console, others)
         if not yes:
             console.print("Nothing was destroyed. This cannot be undone: give --yes to do it.")
@@ -48,6 +51,13 @@ def _told(memory: Remains) -> str:
         f"revisions {memory.revisions} ({words}), attestations {memory.attestations}, vectors {memory.vectors}, "
         f"stored answers {memory.responses}"
     )
+
+
+def _beginning(memory: Remains) -> str:
+    """So that a mistaken id is noticed; what was destroyed is not left standing in a terminal."""
+    line = next((line for line in (memory.beginning or "").splitlines() if line.strip()), "")
+    shown = "".join(character if character.isprintable() else " " for character in line.strip())
+    return f"    {shown[:BEGINNING_CHARACTERS_MAX]}" if shown else "    (no words are left)"
 
 
 def _warn(console: Console, others: Sequence[UUID]) -> None:

@@ -55,7 +55,7 @@ _AGAIN = "Run the same command again: what is destroyed stays so, and the files 
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What there is of a memory; no `contents` are left when it was purged before."""
+    """What there is of a memory; no `contents` and no `beginning` of them are left when it was purged before."""
 
     project_id: UUID
     slug: str
@@ -68,6 +68,7 @@ class Remains:
     attestations: int
     vectors: int
     responses: int
+    beginning: str | None
 
 
 async def remains(connection: asyncpg.Connection, memory_ids: Sequence[UUID]) -> list[Remains]:

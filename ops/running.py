@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -15,11 +14,15 @@ from shared.errors import ConfigurationError
 from shared.settings import Settings
 
 
+class Interrupted(Exception):
+    """Ctrl-C, with what a person should know and do."""
+
+
 def run(command: Callable[[Settings], Coroutine[Any, Any, int]], *, interrupted: str = "") -> None:
     """Runs an asynchronous command with the checked settings and exits with its status.
 
-    `interrupted` is what a person should know and do after Ctrl-C. Raises ConfigurationError where the database role
-    lacks a privilege.
+    `interrupted` is what a person should know and do after Ctrl-C. Raises Interrupted, and ConfigurationError where the
+    database role lacks a privilege.
     """
     try:
         status = anyio.run(command, settings.load())
@@ -29,8 +32,6 @@ def run(command: Callable[[Settings], Coroutine[Any, Any, int]], *, interrupted:
             next="Use the owner of the schema, or as an administrator: GRANT memhub_server TO that role.",
         ) from None
     except KeyboardInterrupt:
-        # Told here: typer ends without a word on it.
-        print(f"memhub: interrupted. {interrupted}".rstrip(), file=sys.stderr)
-        raise typer.Exit(130) from None
+        raise Interrupted(interrupted) from None
     if status:
         raise typer.Exit(status)

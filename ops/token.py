@@ -38,7 +38,7 @@ async def create(settings: Settings, wish: Wish, *, as_json: bool) -> int:
     tenant = limits.tenant(wish.tenant, "tenant")
     project = limits.project(wish.project)
     expires_at, ttl = _expiry(wish.expires)
-    async with operating(settings, create=True, again=AGAIN) as connection:
+    async with operating(settings, create=True, again=AGAIN) as connection, connection.transaction():
         issued = await tokens.create(
             connection,
             tenant,
@@ -48,17 +48,17 @@ async def create(settings: Settings, wish: Wish, *, as_json: bool) -> int:
             expires_at=expires_at,
             ttl=ttl,
         )
-    if as_json:
-        print(_json({"secret": issued.secret, **asdict(issued.token)}))
-        return 0
-    print(f"{_described(issued.token)} Keep the secret: it is shown this once.", file=sys.stderr)
-    print(issued.secret)
+        # Before the commit: a token whose secret nobody could read is not made.
+        print(_json({"secret": issued.secret, **asdict(issued.token)}) if as_json else issued.secret, flush=True)
+    if not as_json:
+        print(f"{_described(issued.token)} Keep the secret: it is shown this once.", file=sys.stderr)
     return 0
 
 
 async def listing(settings: Settings, tenant: str | None, *, as_json: bool) -> int:
-    async with operating(settings, create=True, again=AGAIN) as connection:
-        found = await tokens.listed(connection, None if tenant is None else limits.tenant(tenant, "tenant"))
+    wanted = None if tenant is None else limits.tenant(tenant, "tenant")
+    async with operating(settings, again=AGAIN) as connection:
+        found = await tokens.listed(connection, wanted)
     if as_json:
         print(_json([asdict(token) for token in found]))
         return 0
@@ -76,7 +76,7 @@ async def revoke(settings: Settings, token_id: str) -> int:
         wanted = UUID(token_id)
     except ValueError:
         raise InvalidArgument("id", "is not the id of a token", next="Take ids from `memhub token list`.") from None
-    async with operating(settings, create=True, again=AGAIN) as connection:
+    async with operating(settings, again=AGAIN) as connection:
         name = await tokens.revoke(connection, wanted)
     print(f"Token {name} is revoked: it opens nothing any more.", file=sys.stderr)
     return 0
@@ -87,7 +87,14 @@ def _expiry(expires: str | None) -> tuple[datetime | None, timedelta | None]:
         return None, None
     if period := _TTL.fullmatch(expires):
         return None, timedelta(**{"hours" if period[2] == "h" else "days": int(period[1])})
-    return limits.instant("expires", expires), None
+    try:
+        return limits.instant("expires", expires), None
+    except InvalidArgument:
+        raise InvalidArgument(
+            "expires",
+            "must be days such as 30d, hours such as 12h, or an instant with its offset",
+            next="Write --expires 30d, --expires 12h or --expires 2030-01-01T00:00:00Z.",
+        ) from None
 
 
 def _described(token: tokens.Token) -> str:

@@ -111,8 +111,8 @@ class Memories(Protocol):
         *,
         written: UUID,
         understood: Meaning,
-    ) -> Sequence[Similar]:
-        """Live memories close to what was written; none where they would come late."""
+    ) -> Sequence[Similar] | None:
+        """Live memories close to what was written; None where they would come late."""
         ...
 
     async def history(

@@ -65,5 +65,5 @@ class BoundProjects:
     async def owning(self, connection: Connection, tenant: str, memory_id: UUID) -> ProjectScope:
         scope = await self._projects.owning(connection, tenant, memory_id)
         if scope.project_id != self._project_id:
-            raise MemoryNotFound(f"memory_id: there is no memory {memory_id}.", next="Take ids from memory_search.")
+            raise MemoryNotFound.anywhere(memory_id)
         return scope

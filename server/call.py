@@ -17,7 +17,7 @@ from server.bound import BoundProjects
 from server.record import Leg, Meter
 from shared import screening
 from shared.domain import Aliases, Author, ProjectScope
-from shared.errors import Forbidden, SensitiveContent, UnknownOutcome
+from shared.errors import Forbidden, UnknownOutcome
 
 if TYPE_CHECKING:
     from asyncpg import Connection
@@ -103,12 +103,7 @@ class Call:
             if finding is None:
                 continue
             if not acknowledged:
-                seen = f"line {finding.line} looks like a credential ({finding.detector})"
-                raise SensitiveContent(
-                    finding.detector,
-                    f"{argument}: {seen}; nothing was stored.",
-                    next=f"Store where it is kept instead. {otherwise}",
-                )
+                raise screening.refusal(argument, finding, otherwise=otherwise)
             overridden = finding.detector
         return overridden
 

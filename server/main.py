@@ -18,8 +18,16 @@ PORT = 3000
 def main(argv: Sequence[str] | None = None) -> None:
     """Serve until the client is gone, or over HTTP until a signal.
 
-    Exits 0 at a clean end, 1 on bad settings, 2 on bad usage.
+    Exits 0 at a clean end, 1 on bad settings, 2 on bad usage, 130 at a Ctrl-C before it serves.
     """
+    try:
+        _main(argv)
+    except KeyboardInterrupt:
+        sys.stderr.write("memhub-server: interrupted before it served.\n")
+        sys.exit(130)
+
+
+def _main(argv: Sequence[str] | None) -> None:
     given = _parsed(argv)
     if not given.http and sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write("memhub-server speaks MCP on stdin and stdout: an MCP client starts it. Ctrl-C ends it.\n")

@@ -197,7 +197,7 @@ class _Memories:
         *,
         written: UUID,
         understood: Meaning,
-    ) -> tuple[Similar, ...]:
+    ) -> tuple[Similar, ...] | None:
         return await similar(connection, scope, author, content, written=written, meaning=understood, deadline_s=LATE_S)
 
     async def history(

@@ -63,6 +63,8 @@ class Upkeep:
         return task
 
     async def _ensure_worker(self) -> None:
+        if self._is_gone():
+            return
         try:
             if await anyio.to_thread.run_sync(ensure_worker, self._settings.data_dir, self._settings):
                 logs.event("worker_started")
@@ -72,12 +74,25 @@ class Upkeep:
     async def _revive(self) -> None:
         from shared.embedded import ensure_running  # noqa: PLC0415 - only who embeds pays for its import
 
+        if self._is_gone():
+            return
         try:
             await anyio.to_thread.run_sync(ensure_running, self._settings.data_dir)
             logs.event("database_revived")
         except MemhubError as refused:
             logs.event("database_not_revived", level="WARNING", code=refused.code)
         self.ensure_worker()
+
+    def _is_gone(self) -> bool:
+        """Whether the embedded database that was opened was deleted since: no other is made in its place unasked."""
+        if self._settings.database_url is not None:
+            return False
+        from shared.embedded import folder  # noqa: PLC0415 - only who embeds pays for its import
+
+        gone = not folder.locate(self._settings.data_dir).is_made
+        if gone:
+            logs.event("database_gone", level="ERROR")
+        return gone
 
     async def _flush_now_and_then(self) -> None:
         while True:

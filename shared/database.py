@@ -173,6 +173,11 @@ def translated(work: Work) -> Iterator[None]:
             "The database takes no writes: it is read-only or a standby. Nothing was written.",
             next="Point MEMHUB_DATABASE_URL at the primary, or end its read-only mode.",
         ) from None
+    except asyncpg.UndefinedFileError:
+        raise BackendUnavailable(
+            "The files of the database are gone: its folder was deleted or damaged under it. Nothing was written.",
+            next="End every process of memhub, restore a backup or begin anew, and start again.",
+        ) from None
     except _UNMIGRATED:
         raise SchemaMismatch(
             "The database does not have the schema of this program.", next="Run `memhub migrate`."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class MemhubError(Exception):
@@ -47,6 +47,11 @@ class ProjectAmbiguous(MemhubError):
 
 class MemoryNotFound(MemhubError):
     code = "MEMORY_NOT_FOUND"
+
+    @classmethod
+    def anywhere(cls, memory_id: object) -> Self:
+        """For an id that is in no project that the caller may see."""
+        return cls(f"memory_id: there is no memory {memory_id}.", next="Take ids from memory_search.")
 
 
 class TenantRequired(MemhubError):

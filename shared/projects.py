@@ -93,7 +93,7 @@ async def owning(connection: asyncpg.Connection, tenant: str, memory_id: UUID) -
     """The tenant's project that holds this memory. Raises MemoryNotFound, also for another tenant's memory."""
     row = await connection.fetchrow(_OWNING, tenant, memory_id)
     if row is None:
-        raise MemoryNotFound(f"memory_id: there is no memory {memory_id}.", next="Take ids from memory_search.")
+        raise MemoryNotFound.anywhere(memory_id)
     return _scope(row)
 
 

@@ -27,7 +27,7 @@ and a few seconds; no job is lost."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Exits 0 at a clean end, 1 on what it explains in one line on stderr, 2 on bad usage."""
+    """Exits 0 at a clean end, 1 on what it explains in one line on stderr, 2 on bad usage, 130 at an early Ctrl-C."""
     arguments = _parser().parse_args(argv)
     try:
         settings = load()
@@ -38,6 +38,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     except MemhubError as refused:
         sys.stderr.write(f"memhub-worker: {refused.line}\n")
         sys.exit(1)
+    except KeyboardInterrupt:
+        sys.stderr.write("memhub-worker: interrupted; what it had in hand is done by another run.\n")
+        sys.exit(130)
 
 
 @contextmanager

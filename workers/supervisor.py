@@ -14,8 +14,8 @@ from procrastinate.exceptions import ConnectorException
 from starlette.routing import Route
 
 from shared import fleet, logs, outbox
-from shared.embedded import IdleWatch, stop_if_idle
-from shared.errors import BackendBusy, BackendUnavailable, UnknownOutcome
+from shared.embedded import IdleWatch, folder, stop_if_idle
+from shared.errors import BackendBusy, BackendUnavailable, ConfigurationError, UnknownOutcome
 from shared.settings import Settings
 from workers import shift
 from workers.embedding.endpoint import application
@@ -99,7 +99,9 @@ async def _watch(leave: asyncio.Event, stop: asyncio.Event, settings: Settings, 
 async def _work(orders: Orders, settings: Settings, lasting: Lasting, leave: asyncio.Event) -> None:
     """One shift after the other: procrastinate's worker ends, with an error or without, when it loses the database."""
     failures = 0
+    there = False
     while not leave.is_set():
+        there = _require_there(settings, before=there)
         began_s = asyncio.get_running_loop().time()
         try:
             await _shift(orders, settings, lasting, leave)
@@ -112,6 +114,16 @@ async def _work(orders: Orders, settings: Settings, lasting: Lasting, leave: asy
         with suppress(TimeoutError):
             pause_s = backoff_s(failures, base_s=COME_BACK_S, max_s=COME_BACK_S_MAX)
             await asyncio.wait_for(leave.wait(), pause_s)
+
+
+def _require_there(settings: Settings, *, before: bool) -> bool:
+    """Whether an embedded database is there; ConfigurationError when it was `before`: no other is made in its place."""
+    there = settings.database_url is None and folder.locate(settings.data_dir).is_made
+    if before and not there:
+        raise ConfigurationError(
+            f"The database in {settings.data_dir} was deleted.", next="Restore a backup or begin anew, and start again."
+        )
+    return there
 
 
 async def _shift(orders: Orders, settings: Settings, lasting: Lasting, leave: asyncio.Event) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ops import programs
-from ops.connecting import connecting, servers
+from ops.connecting import connecting, files, servers
 from ops.connecting.clients import CLIENTS, Client
 from ops.connecting.connecting import Wish
 from ops.connecting.files import Change
@@ -17,6 +17,8 @@ from ops.connecting.places import Places
 from ops.connecting.servers import Local, Remote
 from shared import limits, settings
 from shared.errors import InvalidArgument
+
+MCP_PATH = "/mcp"
 
 _TOKEN = re.compile(r"[\x21-\x7e]{1,4096}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
@@ -48,7 +50,9 @@ def run(asked: Asked) -> None:
     client, places = CLIENTS[asked.client], Places.here()
     _check(asked, client)
     if asked.remove:
-        _tell(connecting.disconnect(client, places, project=asked.project), f"{client.title}: memhub was not in it.")
+        changes = connecting.disconnect(client, places, project=asked.project)
+        _tell(changes, f"{client.title}: memhub was not in it.")
+        _tell_backups(changes)
         return
     wish = Wish(
         client=client,
@@ -116,11 +120,21 @@ def _server(asked: Asked) -> Local | Remote:
     has_token = asked.token or asked.token_variable
     headers = {"X-Memory-Tenant": tenant or ("" if has_token else loaded.tenant), "X-Memory-Project": project}
     return Remote(
-        url=asked.http,
+        url=_endpoint(asked.http),
         token=asked.token,
         token_variable=asked.token_variable,
         headers={name: str(value) for name, value in headers.items() if value},
     )
+
+
+def _endpoint(url: str) -> str:
+    """The URL as given; one that ends at the host is completed with the path that memhub-server answers at."""
+    parts = urlsplit(url)
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        return url
+    completed = parts._replace(path=MCP_PATH).geturl()
+    print(f"{url} names no path: {completed} is written, where memhub-server answers.", file=sys.stderr)
+    return completed
 
 
 def _tell(changes: list[Change], nothing: str) -> None:
@@ -130,6 +144,13 @@ def _tell(changes: list[Change], nothing: str) -> None:
             print(f"{'wrote' if change.path.exists() else 'removed'} {change.path}{kept}")
     if not any(change.done for change in changes):
         print(nothing)
+
+
+def _tell_backups(changes: list[Change]) -> None:
+    """They are not ours to remove: they hold what people wrote. But one may hold a token."""
+    kept = [backup for change in changes if (backup := files.backup_of(change.path)).exists()]
+    if kept:
+        print(f"Kept as they were before, delete them when you miss nothing: {', '.join(map(str, kept))}")
 
 
 def _explain(wish: Wish) -> None:

@@ -49,6 +49,12 @@ def change(path: Path, edit: Edit) -> Change:
     raise ClientFileRefused(path, "another program keeps changing it", next="Close that program, then run it again.")
 
 
+def backup_of(path: Path) -> Path:
+    """Where the state before the last change is kept."""
+    target = path.resolve()
+    return target.with_name(target.name + BACKUP_SUFFIX)
+
+
 def check(path: Path, edit: Edit) -> None:
     """Raises ClientFileRefused for what `change` would refuse; writes nothing."""
     with _naming(path):
@@ -68,7 +74,7 @@ def _edited(path: Path, before: str, edit: Edit) -> str | None:
 
 def _exchanged(target: Path, before: str | None, after: str | None) -> Path | None:
     """The backup's name; None, and nothing changed, when somebody else changed the file meanwhile."""
-    backup = target.with_name(target.name + BACKUP_SUFFIX)
+    backup = backup_of(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with _nascent(target, after or "") as nascent:
         if _read(target, target) != before:

@@ -67,11 +67,12 @@ class _Server(uvicorn.Server):
         self._is_open = settings.api_key is None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        # Before it begins: an answer that finds no room would leave it half started.
         console = Console(highlight=False)
         console.print(f"The dashboard is at [bold]{self._address}[/], Ctrl-C ends it.", soft_wrap=True)
         if self._is_open:
             console.print("No key is set: everybody on this machine may look. Set MEMHUB_API_KEY to ask for one.")
+        await super().startup(sockets)
         if self._browse:
             await asyncio.to_thread(webbrowser.open, self._address)
 

@@ -168,6 +168,6 @@ def _tell_open(host: str) -> None:
     logs.event(
         "http_without_key",
         level="WARNING",
-        message=f"No key is configured: until a token is made, {reach} may read and write every tenant. "
+        message=f"No key is configured: as long as no token was made, {reach} may read and write every tenant. "
         "Set MEMHUB_API_KEY, or run `memhub token create`.",
     )

@@ -16,7 +16,7 @@ supersedes). History keeps the text; restore=true brings it back as a new revisi
 stored secret must be revoked, and purged by a person.
 Example: {"memory_id": "<id>", "reason": "the legacy importer is gone"}
 outcome: forgotten; already_forgotten; restored; already_active; not_active = superseded, which restore \
-never undoes; duplicate = live `memory` says the same."""
+never undoes, or expired: remember it anew; duplicate = live `memory` says the same."""
 
 
 class MemoryForgetArguments(Arguments):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SIMILAR_S_MAX = 0.2
 
 # The event loop keeps no task alive by itself.
-_LATE: set[asyncio.Task[tuple[SimilarView, ...]]] = set()
+_LATE: set[asyncio.Task[tuple[SimilarView, ...] | None]] = set()
 
 DESCRIPTION = """\
 Store one durable fact, decision, constraint or open task for every other client and later session of the \
@@ -40,7 +40,7 @@ Same statement, corrected or extended -> memory_revise. Wrong, without successor
 outcome: created; deduplicated = known already, you count as a witness, `differs` names what stays as it \
 was; refused = a target of supersedes is not ACTIVE, nothing was written: read the successors in \
 `obstacles`, decide again; idempotent_replay = done before under this client_request_id. `similar`: live \
-neighbours; supersede one that yours contradicts."""
+neighbours; supersede one that yours contradicts. Empty: none; left out: not looked up in time."""
 
 
 class MemoryRememberArguments(Arguments):
@@ -100,7 +100,7 @@ class MemoryRememberResult(View):
     memory: MemoryView | None = None
     superseded: tuple[UUID, ...] = ()
     attestations: int = 0
-    similar: tuple[SimilarView, ...] = ()
+    similar: tuple[SimilarView, ...] | None = None
     embedding: str | None = None
     differs: tuple[str, ...] = ()
     obstacles: tuple[ObstacleView, ...] = ()
@@ -128,21 +128,22 @@ async def run(call: Call, arguments: MemoryRememberArguments) -> MemoryRememberR
     return result
 
 
-async def _similar(call: Call, scope: ProjectScope, content: str, *, written: UUID) -> tuple[SimilarView, ...]:
-    """What the writer should have seen before; the write stands, so nothing here may make the answer late or fail.
+async def _similar(call: Call, scope: ProjectScope, content: str, *, written: UUID) -> tuple[SimilarView, ...] | None:
+    """What the writer should have seen before, None when that was not found out in time.
 
-    A late look ends by itself: to cancel it would send the database a cancellation, which waits behind a pooler.
+    The write stands, so nothing here may make the answer late or fail. A late look ends by itself: to cancel it would
+    send the database a cancellation, which waits behind a pooler.
     """
     looking = asyncio.create_task(_look(call, scope, content, written=written), name="similar")
     await asyncio.wait({looking}, timeout=SIMILAR_S_MAX)
     if not looking.done():
         _LATE.add(looking)
         looking.add_done_callback(_LATE.discard)
-        return ()
+        return None
     return looking.result()
 
 
-async def _look(call: Call, scope: ProjectScope, content: str, *, written: UUID) -> tuple[SimilarView, ...]:
+async def _look(call: Call, scope: ProjectScope, content: str, *, written: UUID) -> tuple[SimilarView, ...] | None:
     memories = call.backend.memories
     with suppress(MemhubError):
         async with call.reading() as connection:
@@ -152,8 +153,8 @@ async def _look(call: Call, scope: ProjectScope, content: str, *, written: UUID)
             close = await memories.similar(
                 connection, scope, call.caller.author, content, written=written, understood=understood
             )
-        return tuple(SimilarView.model_validate(one) for one in close)
-    return ()
+        return None if close is None else tuple(SimilarView.model_validate(one) for one in close)
+    return None
 
 
 def _request(caller: Caller, arguments: MemoryRememberArguments, acknowledged: str | None) -> Remember:

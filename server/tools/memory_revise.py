@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from server.arguments import Arguments, Checked, array, integer, string
@@ -39,7 +38,7 @@ class MemoryReviseArguments(Arguments):
     expires_at: Annotated[
         limits.Expiry | None,
         Checked(
-            lambda value: limits.revised_expiry(value, now=datetime.now(UTC)),
+            limits.revised_expiry,
             string('Instant with offset; "never" clears'),
         ),
     ] = None

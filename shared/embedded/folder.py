@@ -28,8 +28,9 @@ class Layout:
 
     @property
     def is_made(self) -> bool:
-        """Whether there is a database; looking makes none."""
-        return (self.cluster / "PG_VERSION").exists()
+        """Whether there is a database; looking makes none. Raises ConfigurationError where this user may not look."""
+        with naming(self.root):
+            return (self.cluster / "PG_VERSION").exists()
 
     @property
     def lock(self) -> Path:

@@ -27,7 +27,10 @@ class Expiry:
 
 
 def expiry(*, expires_at: object, ttl_days: object, type: MemoryType, now: datetime) -> Expiry:
-    """The expiry of a new memory; a TASK that names none lives seven days by the database's clock."""
+    """The expiry of a new memory; a TASK that names none lives seven days by the database's clock.
+
+    An instant may have passed: that is judged where it is written.
+    """
     if expires_at is not None and ttl_days is not None:
         raise InvalidArgument(
             "ttl_days", "cannot be given together with expires_at", next="Send one of the two, not both."
@@ -35,7 +38,7 @@ def expiry(*, expires_at: object, ttl_days: object, type: MemoryType, now: datet
     if ttl_days is not None:
         most = TASK_TTL_DAYS_MAX if type is MemoryType.TASK else TTL_DAYS_MAX
         return Expiry(ttl=timedelta(days=whole("ttl_days", ttl_days, least=1, most=most)))
-    at = _future(instant("expires_at", expires_at), now=now)
+    at = _storable(instant("expires_at", expires_at))
     if type is not MemoryType.TASK:
         return Expiry(at=at)
     if at is None:
@@ -43,11 +46,11 @@ def expiry(*, expires_at: object, ttl_days: object, type: MemoryType, now: datet
     return check_task_expiry(Expiry(at=at), now=now)
 
 
-def revised_expiry(value: object, *, now: datetime) -> Expiry | None:
+def revised_expiry(value: object) -> Expiry | None:
     """None leaves the expiry as it is; `never` is an Expiry without an end."""
     if value == NEVER:
         return Expiry()
-    at = _future(instant("expires_at", value, or_never=True), now=now)
+    at = _storable(instant("expires_at", value, or_never=True))
     return None if at is None else Expiry(at=at)
 
 
@@ -88,13 +91,7 @@ def _parsed(value: object) -> datetime | None:
         return None
 
 
-def _future(at: datetime | None, *, now: datetime) -> datetime | None:
-    if at is not None and at <= now:
-        raise InvalidArgument(
-            "expires_at",
-            f"must be in the future; it is {now.astimezone(UTC).isoformat(timespec='seconds')} now",
-            next="Send a later instant, or leave expires_at out.",
-        )
+def _storable(at: datetime | None) -> datetime | None:
     # The last instants of datetime are infinity to the driver, and leave no room for another zone's offset.
     if at is not None and at.year >= MAXYEAR:
         raise InvalidArgument(

@@ -23,7 +23,10 @@ REQUEST_ID_CHARACTERS_MAX = 128
 
 _REQUEST_ID = re.compile(rf"[\x20-\x7e]{{{REQUEST_ID_CHARACTERS_MIN},{REQUEST_ID_CHARACTERS_MAX}}}", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_INVISIBLE = ("Cc", "Cf", "Zs", "Zl", "Zp")
+# A mark shows nothing without a letter that it stands on.
+_INVISIBLE = ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Mc", "Me")
+# Letters and a symbol, by their category, that are drawn as nothing: the fillers of Hangul and the empty Braille cell.
+_EMPTY = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 
 def content(value: object) -> str:
@@ -126,7 +129,7 @@ def line(argument: str, value: object, bytes_max: int) -> str:
 
 
 def is_blank(given: str) -> bool:
-    return all(unicodedata.category(character) in _INVISIBLE for character in given)
+    return all(character in _EMPTY or unicodedata.category(character) in _INVISIBLE for character in given)
 
 
 # What is given before trimming needs a bound of its own, so that no megabyte of blanks is normalised.

@@ -83,7 +83,7 @@ async def restore(
     *,
     reason: str | None = None,
 ) -> Forgotten:
-    """Brings back what was forgotten, or retired by a judge, as a new revision, and commits.
+    """Brings back what was forgotten, or retired by a judge, and has not expired, as a new revision, and commits.
 
     Locks the memory and a live twin by ascending id, then the content. Raises MemoryNotFound, BackendBusy.
     """
@@ -115,9 +115,9 @@ async def _restore(
     if standing is not None:
         twin = await rows.read(connection, scope, author, standing.memory_id)
         return Forgotten(outcome="duplicate", memory=twin.memory)
-    await _bring_back(connection, scope, author, mine, reason)
-    restored = await rows.read(connection, scope, author, memory_id)
-    return Forgotten(outcome="restored", memory=restored.memory)
+    is_back = await _bring_back(connection, scope, author, mine, reason)
+    memory = (await rows.read(connection, scope, author, memory_id)).memory
+    return Forgotten(outcome="restored" if is_back else "not_active", memory=memory)
 
 
 async def _bring_back(
@@ -126,14 +126,15 @@ async def _bring_back(
     author: Author,
     retired: locks.Locked,
     reason: str | None,
-) -> None:
+) -> bool:
+    """False, and nothing is written, where it has expired."""
     job = outbox.embed_job(
         project_id=scope.project_id,
         memory_id=retired.memory_id,
         revision=retired.revision + 1,
         traceparent=author.traceparent,
     )
-    await connection.execute(
+    row = await connection.fetchrow(
         _RESTORE,
         scope.project_id,
         scope.tenant,
@@ -144,6 +145,7 @@ async def _bring_back(
         author.request_id,
         outbox.encode(job),
     )
+    return row is not None
 
 
 async def _twins(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from uuid import UUID
 
 import asyncpg
 
+from shared import statements
 from shared.domain import ProjectScope
 from shared.errors import InvalidArgument, MemoryNotFound
 
+_CLOCK = statements.load("memories")["clock"]
 _TASK_EXPIRES = ("memory_revisions_task_expires", "live_memories_task_expires")
 
 
@@ -27,6 +30,22 @@ def task_expiry_told() -> Iterator[None]:
             "a TASK always expires, at most 30 days from now",
             next="Give an instant within 30 days.",
         ) from None
+
+
+async def refuse_past(connection: asyncpg.Connection, expires_at: datetime | None) -> None:
+    """Raises InvalidArgument for an expiry that has passed by the database's clock.
+
+    After the claim of the key: the replay of a request that was in time is told what it was told then.
+    """
+    if expires_at is None:
+        return
+    now = await connection.fetchval(_CLOCK)
+    if expires_at <= now:
+        raise InvalidArgument(
+            "expires_at",
+            f"must be in the future; it is {now.astimezone(UTC).isoformat(timespec='seconds')} now",
+            next="Send a later instant, or leave expires_at out.",
+        )
 
 
 def not_found(scope: ProjectScope, memory_id: UUID) -> MemoryNotFound:

@@ -13,7 +13,7 @@ from shared import outbox, statements
 from shared.domain import Author, Memory, ProjectScope, Scope, Status
 from shared.memories import idempotency, locks, races, rows, supersession
 from shared.memories.locks import Locked, Twin
-from shared.memories.refusals import task_expiry_told
+from shared.memories.refusals import refuse_past, task_expiry_told
 from shared.memories.requests import Remember, fingerprint
 from shared.memories.supersession import Obstacle
 from shared.text.document import Document, prepare
@@ -128,6 +128,7 @@ class _Write:
         stored = await idempotency.claim(self._connection, self._scope, key, self._fingerprint)
         if stored is not None:
             return await self._replay(stored)
+        await refuse_past(self._connection, self._request.expires_at)
         locked, twin = await self._lock()
         obstacles = supersession.obstacles(
             self._scope, self._request.supersedes, locked, conversation=self._conversation

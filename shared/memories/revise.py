@@ -11,7 +11,7 @@ import asyncpg
 from shared import outbox, statements
 from shared.domain import Author, AuthorKind, Memory, MemoryType, ProjectScope, Scope, Status
 from shared.memories import idempotency, locks, races, rows
-from shared.memories.refusals import task_expiry_told
+from shared.memories.refusals import refuse_past, task_expiry_told
 from shared.memories.requests import Revise, fingerprint
 from shared.text.document import prepare
 
@@ -99,6 +99,7 @@ class _Write:
         stored = await idempotency.claim(self._connection, self._scope, key, self._fingerprint)
         if stored is not None:
             return await self._replay(stored)
+        await refuse_past(self._connection, self._request.expires_at)
         obstacle = await self._obstacle()
         if obstacle is not None:
             await idempotency.release(self._connection, self._scope, key)

@@ -44,8 +44,8 @@ async def similar(
     written: UUID | None,
     meaning: Meaning,
     deadline_s: float = DEADLINE_S,
-) -> tuple[Similar, ...]:
-    """At most SHOWN_MAX memories close to `content`, without `written`; nothing where the deadline passes first.
+) -> tuple[Similar, ...] | None:
+    """At most SHOWN_MAX memories close to `content`, without `written`; None where the deadline passes first.
 
     On a connection in no transaction, after the write: a late answer is no reason to keep the writer waiting.
     """
@@ -53,7 +53,7 @@ async def similar(
         async with asyncio.timeout(deadline_s):
             return await _close(connection, scope, author, content, written=written, meaning=meaning)
     except TimeoutError:
-        return ()
+        return None
 
 
 async def _close(

@@ -11,7 +11,7 @@ from shared.errors import SensitiveContent
 if TYPE_CHECKING:
     from shared.screening.detectors import Sieve
 
-__all__ = ["Finding", "refuse_secrets", "screen", "warm"]
+__all__ = ["Finding", "refusal", "refuse_secrets", "screen", "warm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,15 @@ def refuse_secrets(content: str, *, argument: str = "content") -> None:
     finding = screen(content)
     if finding is None:
         return
-    raise SensitiveContent(
+    raise refusal(argument, finding, otherwise="If it is none, accept it: what was acknowledged is stored.")
+
+
+def refusal(argument: str, finding: Finding, *, otherwise: str) -> SensitiveContent:
+    """What is said of a finding; `next` ends with what to do `otherwise`: if it is no credential."""
+    return SensitiveContent(
         finding.detector,
-        f"{argument}: line {finding.line} looks like a credential ({finding.detector})",
-        next="store where the secret is kept instead of the secret itself, "
-        "or pass acknowledge_sensitive=true if it is harmless",
+        f"{argument}: line {finding.line} looks like a credential ({finding.detector}); nothing was stored.",
+        next=f"Store where it is kept instead. {otherwise}",
     )
 
 

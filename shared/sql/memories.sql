@@ -4,6 +4,8 @@
 -- and the caller goes the careful way. No row comes back when a live twin was seen at once.
 -- Twins are looked up by the whole key of their index, one lookup for each scope: a generic plan made while the table
 -- was small would else read every live memory of the project.
+-- No row either for an expiry that has passed: whether the request is the replay of one that was in time is known to the
+-- careful way alone.
 -- The key is claimed first: everything else hangs on `claimed` by reference.
 -- $1 project uuid, $2 tenant text, $3 memory uuid, $4 conversation text (scope; NULL: the project),
 -- $5 content text, $6 content hash bytea, $7 plain text of the document text, $8 lexemes of the document text[],
@@ -20,6 +22,7 @@ WITH clock AS MATERIALIZED (
         AND ($4::text IS NULL OR NOT EXISTS (
             SELECT FROM memhub.live_memories
             WHERE project_id = $1 AND scope_key = $4 AND content_hash = $6))
+        AND ($13::timestamptz IS NULL OR $13 > clock_timestamp())
 ), claimed AS (
     INSERT INTO memhub.idempotency_keys (project_id, key, fingerprint, response, created_at)
     SELECT $1, $20::text, $21::bytea, $22::text::jsonb, clock.at FROM clock WHERE $20 IS NOT NULL
@@ -206,14 +209,17 @@ SELECT revision_no, at FROM retired;
 
 -- name: restore
 -- Brings a locked, forgotten memory back as a new revision with the words of its last one, so that every interval of
--- visibility stands in the revisions.
+-- visibility stands in the revisions. No row for one that has expired: nobody could find it.
 -- $1 project uuid, $2 tenant text, $3 memory uuid, $4 the caller's conversation text, $5 reason text, $6 client text,
 -- $7 request id text, $8 the job jsonb in a list
 WITH back AS (
     UPDATE memhub.memories AS memory
     SET status = 'ACTIVE', revision_no = memory.revision_no + 1, retired_at = NULL, retired_by = NULL,
         superseded_by = NULL
+    FROM memhub.memory_revisions AS said
     WHERE memory.project_id = $1::uuid AND memory.id = $3::uuid
+        AND said.project_id = $1 AND said.memory_id = $3 AND said.revision_no = memory.revision_no
+        AND said.expires_at <= clock_timestamp() IS NOT TRUE
     RETURNING memory.id, memory.revision_no, memory.conversation, memory.created_at, clock_timestamp() AS at
 ), last AS (
     SELECT revision.content, revision.content_hash, revision.document, revision.type, revision.category, revision.tags,
@@ -326,6 +332,9 @@ JOIN memhub.memory_revisions AS revision
     AND revision.revision_no = coalesce($3::int, memory.revision_no)
 WHERE memory.project_id = $1::uuid AND memory.id = $2::uuid
     AND (memory.conversation IS NULL OR memory.conversation = $4::text);
+
+-- name: clock
+SELECT clock_timestamp();
 
 -- name: revisions
 -- $1 project uuid, $2 memory uuid

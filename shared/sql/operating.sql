@@ -40,3 +40,7 @@ ANALYZE;
 
 -- name: memories
 SELECT count(*) FROM memhub.memories;
+
+-- name: tenants_with
+-- The tenants that have a project of this name. $1 slug or uuid text, $2 limit int
+SELECT tenant FROM memhub.projects WHERE slug = $1::text OR id::text = $1::text ORDER BY tenant LIMIT $2::int;

@@ -1,5 +1,6 @@
 -- name: found
--- What there is of these memories, in every project that has one of these ids. $1 memories uuid[]
+-- What there is of these memories, in every project that has one of these ids, and how the last words begin.
+-- $1 memories uuid[]
 SELECT memory.project_id, project.slug, memory.id, memory.status, memory.created_at,
        (SELECT count(*) FROM memhub.memory_revisions AS revision
         WHERE revision.project_id = memory.project_id AND revision.memory_id = memory.id) AS revisions,
@@ -14,7 +15,10 @@ SELECT memory.project_id, project.slug, memory.id, memory.status, memory.created
        + (SELECT count(*) FROM memhub.retired_vectors AS vector
           WHERE vector.project_id = memory.project_id AND vector.memory_id = memory.id) AS vectors,
        (SELECT count(*) FROM memhub.idempotency_keys AS kept
-        WHERE kept.project_id = memory.project_id AND kept.response->>'memory_id' = memory.id::text) AS responses
+        WHERE kept.project_id = memory.project_id AND kept.response->>'memory_id' = memory.id::text) AS responses,
+       (SELECT left(content, 200) FROM memhub.memory_revisions AS revision
+        WHERE revision.project_id = memory.project_id AND revision.memory_id = memory.id
+            AND revision.revision_no = memory.revision_no) AS beginning
 FROM memhub.projects AS project
 JOIN memhub.memories AS memory ON memory.project_id = project.id AND memory.id = ANY ($1::uuid[])
 ORDER BY project.tenant, project.slug, memory.id;

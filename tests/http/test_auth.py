@@ -304,7 +304,7 @@ def test_a_wish_that_cannot_be_met_is_explained_in_one_line(
     tmp_path: Path, database_url: str, arguments: tuple[str, ...], said: str
 ) -> None:
     ran = run_memhub(tmp_path, database_url, "token", *arguments)
-    assert ran.returncode == 1
+    assert ran.returncode == (1 if "there is no project" in said else 2)
     assert said in ran.stderr
     assert ran.stderr.count("\n") == 1
 

@@ -64,6 +64,31 @@ def test_an_optional_text_that_is_blank_counts_as_left_out(check: object, blank:
     assert check(blank) is None  # type: ignore[operator]
 
 
+@pytest.mark.parametrize(
+    "invisible",
+    [
+        "\u3164",
+        "\u2800 \u2800",
+        "\ufe0f",
+        "\u200b\u200d\ufeff",
+        "\u0301\u20e3",
+        "\u115f\u1160\uffa0",
+        "\U000e0041",
+        "\u00ad",
+    ],
+)
+def test_a_content_that_shows_nothing_is_refused(invisible: str) -> None:
+    assert "holds nothing visible" in refusal(limits.content, invisible).message
+    assert limits.query(invisible) is None
+
+
+@pytest.mark.parametrize(
+    "visible", ["e\u0301", "\u2714\ufe0f", "1\ufe0f\u20e3", "\u2801", "\u3131", "\U0010fffd", "\u0915\u093f"]
+)
+def test_a_mark_on_something_visible_is_visible(visible: str) -> None:
+    assert limits.content(visible) == visible
+
+
 def test_a_revise_names_its_own_reason() -> None:
     with pytest.raises(InvalidArgument, match=r"^change_reason: holds 1001 bytes"):
         limits.reason("a" * 1_001, "change_reason")

@@ -11,6 +11,8 @@ from shared.domain import AuthorKind, MemoryType, Scope, Status
 from shared.errors import IdempotencyKeyReused, InvalidArgument, MemoryNotFound
 from tests.memories.clients import Client, client_of
 
+# Gone before the next statement begins: nothing is stored that has expired already.
+MICROSECOND = 1 / 86_400_000_000
 LONG_AGO = datetime(2024, 1, 1, tzinfo=UTC)
 KEY = "request-0001"
 
@@ -226,7 +228,7 @@ async def test_two_conversations_may_say_the_same(cursor: Client) -> None:
 
 async def test_an_expired_twin_gives_way(cursor: Client) -> None:
     # Fails without `make_way` in remember._Write._lock.
-    expired = await cursor.saved("The freeze is on", expires_at=LONG_AGO)
+    expired = await cursor.saved("The freeze is on", ttl_days=MICROSECOND)
     again = await cursor.remember("The freeze is on")
 
     assert again.outcome == "created"
@@ -236,17 +238,44 @@ async def test_an_expired_twin_gives_way(cursor: Client) -> None:
 
 
 async def test_an_expired_memory_may_be_superseded(cursor: Client) -> None:
-    expired = await cursor.saved("The freeze is on", expires_at=LONG_AGO)
+    expired = await cursor.saved("The freeze is on", ttl_days=MICROSECOND)
 
     assert (await cursor.remember("The freeze is over", supersedes=(expired,))).outcome == "created"
     assert (await cursor.history(expired)).status is Status.SUPERSEDED
 
 
 async def test_an_expired_twin_that_is_a_target_is_superseded(cursor: Client) -> None:
-    expired = await cursor.saved("The freeze is on", expires_at=LONG_AGO)
+    expired = await cursor.saved("The freeze is on", ttl_days=MICROSECOND)
     again = await cursor.remember("The freeze is on", supersedes=(expired,))
 
     assert (again.outcome, again.superseded) == ("created", (expired,))
+
+
+async def test_an_expiry_that_has_passed_is_refused_and_its_key_stays_free(cursor: Client) -> None:
+    # Fails without `refuse_past` in remember._Write.carefully, or without $13 in the `clock` of the statement remember.
+    for key in (None, "the-same-request"):
+        with pytest.raises(InvalidArgument, match="expires_at: must be in the future; it is 20"):
+            await cursor.remember("The freeze is on", expires_at=LONG_AGO, client_request_id=key)
+
+    assert await cursor.live() == {}
+    assert (await cursor.remember("The freeze is on", client_request_id="the-same-request")).outcome == "created"
+
+
+async def test_a_request_is_replayed_also_when_its_expiry_has_passed(
+    cursor: Client, connection: asyncpg.Connection
+) -> None:
+    # Fails when `refuse_past` comes before the claim in remember._Write.carefully.
+    soon = await connection.fetchval("SELECT clock_timestamp() + interval '0.5 s'")
+    request = {"expires_at": soon, "client_request_id": "the-same-request"}
+    first = await cursor.remember("The freeze is on", **request)
+    while not await connection.fetchval("SELECT clock_timestamp() > $1", soon):
+        pass
+    again = await cursor.remember("The freeze is on", **request)
+
+    assert (first.outcome, again.outcome) == ("created", "idempotent_replay")
+    assert again.memory is not None
+    assert first.memory is not None
+    assert (again.memory.memory_id, again.memory.expired) == (first.memory.memory_id, True)
 
 
 async def test_a_time_to_live_counts_from_the_clock_of_the_database(cursor: Client) -> None:

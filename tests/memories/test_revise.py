@@ -10,7 +10,8 @@ from shared.domain import AuthorKind, MemoryType, Scope, Status
 from shared.errors import InvalidArgument, MemoryNotFound
 from tests.memories.clients import Client, client_of
 
-LONG_AGO = datetime(2024, 1, 1, tzinfo=UTC)
+# Gone before the next statement begins: nothing is stored that has expired already.
+MICROSECOND = 1 / 86_400_000_000
 FAR_AHEAD = datetime(2100, 1, 1, tzinfo=UTC)
 KEY = "request-0001"
 
@@ -107,7 +108,7 @@ async def test_words_of_the_project_are_no_duplicate_of_a_conversations(cursor: 
 
 async def test_an_expired_twin_gives_way(cursor: Client) -> None:
     # Fails without `make_way` in revise._Write._obstacle.
-    await cursor.saved("Port 9090", expires_at=LONG_AGO)
+    await cursor.saved("Port 9090", ttl_days=MICROSECOND)
     memory_id = await cursor.saved("Port 8080")
 
     assert (await cursor.revise(memory_id, 1, "Port 9090")).outcome == "revised"
@@ -116,7 +117,7 @@ async def test_an_expired_twin_gives_way(cursor: Client) -> None:
 
 async def test_an_expired_memory_asks_for_a_new_end(cursor: Client) -> None:
     # Fails without the `head.expires_at` condition of the statement revise.
-    memory_id = await cursor.saved("The freeze is on", expires_at=LONG_AGO)
+    memory_id = await cursor.saved("The freeze is on", ttl_days=MICROSECOND)
     refused = await cursor.revise(memory_id, 1, "The freeze goes on", client_request_id=KEY)
 
     assert (refused.outcome, refused.memory.expired) == ("not_active", True)
@@ -124,12 +125,29 @@ async def test_an_expired_memory_asks_for_a_new_end(cursor: Client) -> None:
     assert await cursor.count("memhub.idempotency_keys") == 0
 
 
+async def test_an_expiry_that_has_passed_is_refused_but_to_a_replay(
+    cursor: Client, connection: asyncpg.Connection
+) -> None:
+    # Fails without `refuse_past` in revise._Write.carefully, or when it comes before the claim.
+    memory_id = await cursor.saved("The freeze is on")
+    soon = await connection.fetchval("SELECT clock_timestamp() + interval '0.5 s'")
+    request = {"expires_at": soon, "client_request_id": "the-same-request"}
+    first = await cursor.revise(memory_id, 1, "The freeze is on until noon", **request)
+    while not await connection.fetchval("SELECT clock_timestamp() > $1", soon):
+        pass
+    again = await cursor.revise(memory_id, 1, "The freeze is on until noon", **request)
+
+    assert (first.outcome, again.outcome) == ("revised", "idempotent_replay")
+    with pytest.raises(InvalidArgument, match="expires_at: must be in the future"):
+        await cursor.revise(memory_id, 2, "The freeze is over", expires_at=soon)
+
+
 @pytest.mark.parametrize("revival", [{"expires_at": FAR_AHEAD}, {"never_expires": True}])
 @pytest.mark.parametrize("reaped", [False, True])
 async def test_an_expired_memory_is_revived_by_a_new_end(
     cursor: Client, connection: asyncpg.Connection, revival: dict[str, object], reaped: bool
 ) -> None:
-    memory_id = await cursor.saved("The freeze is on", expires_at=LONG_AGO)
+    memory_id = await cursor.saved("The freeze is on", ttl_days=MICROSECOND)
     if reaped:
         await connection.execute("DELETE FROM memhub.live_memories")
     revised = await cursor.revise(memory_id, 1, "The freeze goes on", **revival)

@@ -7,7 +7,6 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from uuid import UUID
 
 import asyncpg
@@ -21,7 +20,8 @@ WORKERS = 8
 STEPS_PER_WORKER = 500
 CONTENTS = [f"content {number}" for number in range(8)]
 MEMORIES_MAX = 12
-LONG_AGO = datetime(2024, 1, 1, tzinfo=UTC)
+# Gone before the next statement begins: nothing is stored that has expired already.
+MICROSECOND = 1 / 86_400_000_000
 
 # Every outcome that can be met must be met, or the schedule has stopped to cross.
 OUTCOMES = {
@@ -86,7 +86,7 @@ class Worker:
             self.chance.choice(CONTENTS),
             supersedes=supersedes,
             scope=self.chance.choices([Scope.PROJECT, Scope.CONVERSATION], weights=[1, 0 if supersedes else 0.2])[0],
-            expires_at=self.chance.choices([None, LONG_AGO], weights=[4, 1])[0],
+            ttl_days=self.chance.choices([None, MICROSECOND], weights=[4, 1])[0],
         )
         if said.memory is not None:
             self.world.see(said.memory.memory_id, said.memory.revision)

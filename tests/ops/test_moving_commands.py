@@ -18,7 +18,7 @@ import pytest
 
 from ops import moving_commands
 from ops.moving.detection import Format
-from shared import checker
+from shared import checker, projects
 from shared.settings import Settings
 from tests.memories.clients import TENANT, Client
 from tests.ops import memhub
@@ -122,9 +122,51 @@ async def test_an_existing_file_survives_an_export_that_fails(
     (small_disk / "export.jsonl").write_text("the one of yesterday")
     for number in range(40):
         await speaker.saved(f"Number {number}: " + "much " * 500)
-    memhub.run("export", "-o", str(small_disk / "export.jsonl"), MEMHUB_DATABASE_URL=database_url)
+    memhub.run("export", "--force", "-o", str(small_disk / "export.jsonl"), MEMHUB_DATABASE_URL=database_url)
 
     assert (small_disk / "export.jsonl").read_text() == "the one of yesterday"
+
+
+async def test_an_existing_file_is_replaced_when_that_is_asked_for_alone(
+    speaker: Client, database_url: str, tmp_path: Path
+) -> None:
+    # Fails without `require_free`.
+    await speaker.saved("Once.")
+    file = tmp_path / "export.jsonl"
+    file.write_text("the one of yesterday")
+
+    refused = memhub.run("export", "-o", str(file), MEMHUB_DATABASE_URL=database_url)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"memhub: {file}: there is a file already; it was left as it is.")
+    assert file.read_text() == "the one of yesterday"
+    assert memhub.run("export", "--force", "-o", str(file), MEMHUB_DATABASE_URL=database_url).returncode == 0
+    assert file.read_text().startswith("{")
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_what_is_no_file_is_never_replaced(force: tuple[str, ...], database_url: str, tmp_path: Path) -> None:
+    ran = memhub.run("export", *force, "-o", str(tmp_path), MEMHUB_DATABASE_URL=database_url)
+
+    assert ran.returncode == 1
+    assert ran.stderr == f"memhub: {tmp_path}: it is there, and no file. Name a file.\n"
+
+
+async def test_a_project_that_more_tenants_have_is_exported_of_the_one_that_is_named(
+    speaker: Client, server_connection: asyncpg.Connection, database_url: str
+) -> None:
+    # Fails without `tenants_with`: the tenant of the settings was taken without a word.
+    await speaker.saved("Ours.")
+    other = await projects.use(server_connection, "globex", speaker.author, project="moving", aliases={}, create=True)
+    await Client(server_connection, other.project, speaker.author).saved("Theirs.")
+
+    ran = memhub.run("export", "--project", "moving", MEMHUB_DATABASE_URL=database_url)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr == (
+        f"memhub: --project: more than one tenant has a project moving: {TENANT}, globex. Say whose with --tenant.\n"
+    )
+    ran = memhub.run("export", "--project", "moving", "--tenant", "globex", MEMHUB_DATABASE_URL=database_url)
+    assert "Theirs." in ran.stdout
+    assert "Ours." not in ran.stdout
 
 
 @pytest.mark.parametrize("command", ["export", "import"])

@@ -182,8 +182,27 @@ async def test_without_yes_it_only_shows(
     told = capsys.readouterr().out
     assert str(chain.secret) in told
     assert "Nothing was destroyed" in told
-    assert SECRET not in told
+    assert f"    {SAID}" in told
+    assert "    Something else." in told
     assert (await speaker.history(chain.secret)).revisions[0].content == SAID
+
+
+async def test_what_it_shows_is_text_to_the_terminal(
+    settings: Settings, speaker: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory = await speaker.saved("\n[red]Not\x1b[31m red[/] " + "and long " * 20)
+    await purge(settings, [str(memory)], yes=False, rewrite=True)
+
+    shown = capsys.readouterr().out.splitlines()[1]
+    assert shown == "    " + ("[red]Not [31m red[/] " + "and long " * 20)[:80]
+
+
+async def test_with_yes_no_words_are_shown(
+    settings: Settings, speaker: Client, chain: Chain, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await purge(settings, [str(chain.secret)], yes=True, rewrite=False)
+
+    assert SECRET not in capsys.readouterr().out
 
 
 async def test_others_that_say_the_same_are_named(

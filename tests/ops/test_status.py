@@ -75,7 +75,7 @@ async def test_a_job_that_has_not_failed_is_told_by_its_id(
     waiting = await _job(connection, "todo")
     ran = installation.run("jobs", "retry", str(waiting), environment={"MEMHUB_DATABASE_URL": database_url})
     assert ran.returncode == 1
-    assert ran.stderr == f"memhub: id: not failed, or not there: {waiting}. See `memhub jobs list`.\n"
+    assert ran.stderr == f"memhub: These have not failed, or are not there: {waiting}. See `memhub jobs list`.\n"
 
 
 def test_a_role_without_permission_is_told_so_in_one_line(

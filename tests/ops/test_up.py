@@ -17,7 +17,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from shared import embedded
+from shared import embedded, fleet
+from shared.settings import Settings
 from tests.ops.conftest import Installation
 
 WAIT_S = 60.0
@@ -111,13 +112,65 @@ def test_everything_starts_says_where_it_is_and_ends_at_ctrl_c(installation: Ins
 def test_a_process_that_ends_by_itself_ends_the_others_with_a_line_that_says_so(
     installation: Installation, data_dir: Path
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, _up(installation, data_dir, taken.getsockname()[1]) as up:
+    with _up(installation, data_dir, _free_port()) as up:
+        up.until("memhub is up")
         family = psutil.Process(up.process.pid).children(recursive=True)
+        next(member for member in family if "--http" in member.cmdline()).kill()
         assert up.process.wait(WAIT_S) == 1
-        up.until("cannot be bound")
         up.until("memhub: A process ended by itself")
         assert psutil.wait_procs(family, timeout=WAIT_S)[1] == []
     assert not embedded.is_running(data_dir)
+
+
+def test_a_port_that_is_taken_is_told_before_anything_starts(installation: Installation, data_dir: Path) -> None:
+    # Fails without `_require_free`.
+    with socket.create_server(("127.0.0.1", 0)) as taken, _up(installation, data_dir, taken.getsockname()[1]) as up:
+        assert up.process.wait(WAIT_S) == 1
+        up.until("memhub: Port")
+    assert len(up.lines) == 1
+    assert not data_dir.exists()
+
+
+def test_the_board_stays_in_sight_and_says_who_may_call(installation: Installation, data_dir: Path) -> None:
+    # Fails without `_shows`, which keeps away what is well and a line about keys that is not true any more.
+    environment = {"MEMHUB_DATA_DIR": str(data_dir)}
+    made = installation.run("token", "create", "--tenant", "acme", environment=environment)
+    assert made.returncode == 0
+    with _up(installation, data_dir, _free_port()) as up:
+        up.until("access     a token")
+        up.until("/mcp --token TOKEN")
+        up.process.send_signal(signal.SIGINT)
+        assert up.process.wait(WAIT_S) == 0, "".join(up.lines)
+        up.until("The database is stopped.")
+    assert not [line for line in up.lines if '"level":"info"' in line or "http_without_key" in line]
+
+
+def test_what_a_client_s_server_started_outlives_it_and_that_is_said(
+    installation: Installation, data_dir: Path
+) -> None:
+    # Fails without the look for a worker in `_left`: its database would be stopped under it.
+    settings = Settings(data_dir=data_dir, embedding_provider="none")
+    embedded.ensure_running(data_dir)
+    assert fleet.ensure_worker(data_dir, settings)
+    try:
+        with _up(installation, data_dir, _free_port()) as up:
+            up.until("A client's server has started a worker already")
+            up.until("memhub is up")
+            up.process.send_signal(signal.SIGINT)
+            assert up.process.wait(WAIT_S) == 0, "".join(up.lines)
+            up.until("The database goes on: the worker of a client's server uses it")
+        assert embedded.is_running(data_dir)
+        assert fleet.is_worker_alive(data_dir)
+    finally:
+        end_worker(data_dir)
+
+
+def end_worker(data_dir: Path) -> None:
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        mine = (process.info["environ"] or {}).get("MEMHUB_DATA_DIR") == str(data_dir)
+        if mine and "--detached" in (process.info["cmdline"] or ()):
+            process.kill()
+            process.wait(WAIT_S)
 
 
 def test_ctrl_c_before_all_have_started_leaves_nothing(installation: Installation, data_dir: Path) -> None:

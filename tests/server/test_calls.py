@@ -332,7 +332,6 @@ BAD = [
     ("memory_remember", {"content": "x", "importance": True}, "importance"),
     ("memory_remember", {"content": "x", "importance": 5.5}, "importance"),
     ("memory_remember", {"content": "x", "expires_at": "2999-01-01T00:00:00"}, "expires_at"),
-    ("memory_remember", {"content": "x", "expires_at": "2001-01-01T00:00:00Z"}, "expires_at"),
     ("memory_remember", {"content": "x", "expires_at": "2999-01-01T00:00:00Z", "ttl_days": 1}, "ttl_days"),
     ("memory_remember", {"content": "x", "expires_at": "2999-01-01T00:00:00Z", "type": "TASK"}, "expires_at"),
     ("memory_remember", {"content": "x", "ttl_days": 31, "type": "TASK"}, "ttl_days"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -54,3 +55,36 @@ def _kill_beside(data_dir: Path, *, database: bool = True) -> None:
             process.kill()
     if database:
         os.kill(int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+
+
+@pytest.mark.timeout(180)
+def test_a_data_folder_that_was_deleted_is_told_and_the_next_start_begins_anew(tmp_path: Path) -> None:
+    """Fails without UndefinedFileError in database.translated: calls told of a bug, the counting ended the server."""
+    data_dir = tmp_path / "data"
+    where = {"MEMHUB_DATA_DIR": str(data_dir), "MEMHUB_DATABASE_URL": "", "MEMHUB_STATS_FLUSH_S": "0.2"}
+    with running(tmp_path, PRODUCT, **where) as raw:
+        raw.send(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+        raw.answer("init")
+        raw.call("use", "project_use", project="app", create=True)
+        assert not raw.result("use").get("isError"), raw.result("use")
+        postmaster = psutil.Process(int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0]))
+        _kill_beside(data_dir, database=False)
+        shutil.rmtree(data_dir)
+        # On a connection that is open, of a table that was not touched yet.
+        raw.call("gone", "memory_remember", content="Kept?")
+        assert "The files of the database are gone" in raw.result("gone")["content"][0]["text"]
+        # It would notice within a minute by itself.
+        postmaster.send_signal(signal.SIGQUIT)
+        postmaster.wait(REVIVED_S)
+        raw.call("down", "memory_search", query="kept")
+        assert "BACKEND_UNAVAILABLE" in raw.result("down")["content"][0]["text"]
+        assert not (data_dir / "postgres").exists()
+    try:
+        with running(tmp_path, PRODUCT, **where) as raw:
+            raw.send(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+            raw.answer("init")
+            raw.call("use", "project_use", project="app", create=True)
+            assert raw.result("use")["structuredContent"]["outcome"] == "created"
+    finally:
+        _kill_beside(data_dir, database=False)
+        stop(data_dir)

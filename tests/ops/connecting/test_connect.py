@@ -80,6 +80,25 @@ def test_a_connected_client_starts_a_server_that_lists_its_tools(client: str, in
     assert path.read_bytes() == first
     removed = installation.run("connect", client, "--remove")
     assert (removed.returncode, "memhub" in path.read_text()) == (0, False)
+    assert f"delete them when you miss nothing: {path}.memhub-backup" in removed.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("http://h:3000", "http://h:3000/mcp"),
+        ("https://h/", "https://h/mcp"),
+        ("https://h/memory/mcp", "https://h/memory/mcp"),
+    ],
+)
+def test_a_url_without_a_path_is_completed_and_that_is_said(
+    given: str, written: str, installation: Installation
+) -> None:
+    # Fails without `_endpoint`: the client would get 404.
+    ran = installation.run("connect", "cursor", "--http", given)
+
+    assert _entry("cursor", installation.home / FILES["cursor"])["url"] == written
+    assert (f"{written} is written" in ran.stderr) == (given != written)
 
 
 @pytest.mark.parametrize("client", PROJECT_FILES)
