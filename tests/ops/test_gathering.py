@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
@@ -22,10 +23,11 @@ _LEFT_PAGES = "SELECT gin_clean_pending_list('memhub.live_memories_document')"
 
 
 @pytest.fixture
-async def operator(connection: asyncpg.Connection, database_url: str) -> asyncpg.Connection:
+async def operator(connection: asyncpg.Connection, database_url: str) -> AsyncIterator[asyncpg.Connection]:
     operator = await asyncpg.connect(database_url)
     await operator.execute("SET ROLE memhub_operator")
-    return operator
+    yield operator
+    await operator.close()
 
 
 async def test_words_are_settled_when_the_last_import_ends(
@@ -40,7 +42,6 @@ async def test_words_are_settled_when_the_last_import_ends(
         assert await connection.fetchval(_IS_GATHERED)
 
     assert not await connection.fetchval(_IS_GATHERED)
-    await operator.close()
     await other.close()
 
 
