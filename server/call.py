@@ -74,11 +74,13 @@ class Call:
 
     @contextmanager
     def timed(self, leg: Leg, *, asked: bool) -> Iterator[None]:
-        """Tells the meter how long a part of a search took; of what browses, where nothing was `asked`, nothing."""
+        """Tells the meter how long a part of a search took, also one that fails; nothing where nothing was `asked`."""
         began_s = time.perf_counter()
-        yield
-        if asked:
-            self.meter.searched(leg, seconds=time.perf_counter() - began_s)
+        try:
+            yield
+        finally:
+            if asked:
+                self.meter.searched(leg, seconds=time.perf_counter() - began_s)
 
     def refuse_read_only(self) -> None:
         if self.caller.read_only:

@@ -95,9 +95,7 @@ class Postgres:
             return Health(fleet="alive" if await connection.fetchval(_FLEET_IS_ALIVE) else "absent")
 
     async def load(self) -> Load:
-        async with self._database.connection("read") as connection:
-            queues = await status.queues(connection)
-        return Load(pools=self._database.use(), queues=queues, flushes=self._upkeep.flushes())
+        return await status.load(self._database, self._upkeep.flushes())
 
     async def models(self) -> Sequence[Model]:
         async with self._database.connection("read") as connection:

@@ -96,7 +96,10 @@ def _of_models(models: Sequence[Model]) -> Iterator[Metric]:
 
 
 class _Kept(Generic[T]):
-    """An answer of the database, asked for anew when it is older than `fresh_s`; None when none was had in WAIT_S."""
+    """An answer of the database, asked for anew when it is older than `fresh_s`; None when none was had in WAIT_S.
+
+    One that fails is not asked for sooner: a question too dear for a large database must not be put at every scrape.
+    """
 
     def __init__(self, ask: Callable[[], Awaitable[T]], *, fresh_s: float, clock: Callable[[], float]) -> None:
         self.value: T | None = None
@@ -114,4 +117,3 @@ class _Kept(Generic[T]):
                 self.value = await self._ask()
         except (TimeoutError, MemhubError):
             self.value = None
-            self._asked_s = -self._fresh_s

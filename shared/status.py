@@ -118,17 +118,17 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How much there is to do, and how many connections do it; `flushes` are those of a server."""
+    """How much there is to do, and how many connections do it; `flushes` are those of a server, which counts hits."""
 
     pools: Sequence[PoolUse]
     queues: Sequence[Queue]
     flushes: Flushes | None
 
 
-async def load(database: Database) -> Load:
-    """For a process that counts no hits. Reads only."""
+async def load(database: Database, flushes: Flushes | None = None) -> Load:
+    """Reads only."""
     async with database.connection("read") as connection:
-        return Load(pools=database.use(), queues=await queues(connection), flushes=None)
+        return Load(pools=database.use(), queues=await queues(connection), flushes=flushes)
 
 
 async def models(connection: asyncpg.Connection, settings: Settings) -> tuple[Model, ...]:

@@ -119,7 +119,7 @@ async def test_the_database_is_asked_now_and_then_however_often_a_process_is_scr
     assert asked[3:] == ["load", "models"]
 
 
-async def test_what_a_lost_database_said_is_told_no_more_and_it_is_asked_again_at_once() -> None:
+async def test_what_a_lost_database_said_is_told_no_more_and_it_is_asked_again_in_its_time() -> None:
     away = False
 
     async def load() -> Load:
@@ -145,4 +145,7 @@ async def test_what_a_lost_database_said_is_told_no_more_and_it_is_asked_again_a
     away, now_s = True, now_s + LOAD_FRESH_S
     assert await looked() == {("memhub_database_up", ()): 0}
     away = False
+    # Fails when what failed may be asked for sooner.
+    assert await looked() == {("memhub_database_up", ()): 0}
+    now_s += LOAD_FRESH_S
     assert (await looked())["memhub_database_up", ()] == 1

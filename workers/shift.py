@@ -47,10 +47,10 @@ class Shift:
     """A worker whose actors are enlisted, ready to run."""
 
     def __init__(
-        self, app: App, database: Database, orders: Orders, settings: Settings, beside: Sequence[WorkerMiddleware]
+        self, app: App, database: Database, orders: Orders, settings: Settings, middleware: Sequence[WorkerMiddleware]
     ) -> None:
         self._app = app
-        self._beside = beside
+        self._middleware = middleware
         self._database = database
         self._orders = orders
         self._settings = settings
@@ -88,7 +88,7 @@ class Shift:
             install_signal_handlers=False,
             update_heartbeat_interval=self._settings.worker_heartbeat_s,
             stalled_worker_timeout=self._settings.worker_silence_s,
-            worker_middleware=[*_spans(), *self._beside, runs.errors_kept(self._database)],
+            worker_middleware=[*_spans(), *self._middleware, runs.errors_kept(self._database)],
         )
 
 

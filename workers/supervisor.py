@@ -176,7 +176,7 @@ def _metrics(settings: Settings) -> Metrics:
 
 def _tell_failure(serving: asyncio.Task[None]) -> None:
     if not serving.cancelled() and (failed := serving.exception()) is not None:
-        logs.failure("embedding_endpoint_failed", failed)
+        logs.failure("endpoint_failed", failed)
 
 
 def _stop_on_signals(stop: asyncio.Event, settings: Settings) -> None:

@@ -68,10 +68,10 @@ class Source:
                 yield from self._entries(_PARSERS[self.format])
 
     def again(self, held: Iterable[Place]) -> Iterator[Item]:
-        """These places once more; of lines the last first: what came later is what supersedes."""
+        """These places once more, the last first: what came later is what supersedes."""
         if not self._is_lines():
             wanted = {place.told for place in held}
-            yield from (item for item in self.items() if item.place.told in wanted)
+            yield from reversed([item for item in self.items() if item.place.told in wanted])
             return
         places = sorted(held, key=lambda place: place.offset, reverse=True)
         numbered = ((int(place.told.removeprefix("line ")), place.offset) for place in places)

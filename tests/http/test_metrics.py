@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.http.processes import Process, serving
 from tests.scraping import Samples, at
 
 OWN = "tenant-of-this-test"
+WAIT_S = 30
 SECRET = "ghp_" + "a1B2" * 9
 
 
@@ -75,8 +77,11 @@ async def test_the_database_the_fleet_and_the_flushes_are_told(tmp_path: Path, d
         async with client(process.url, "2026-07-28", key=KEY, tenant=OWN) as raw:
             await raw.use("memory_remember", content="Counted once.")
             await raw.use("memory_search", query="counted")
-            while not at((samples := (await scraped(process))[0]), "memhub_counter_flushes_total", outcome="written"):
-                await raw.use("memory_search", query="counted")
+            async with asyncio.timeout(WAIT_S):
+                while not at(
+                    (samples := (await scraped(process))[0]), "memhub_counter_flushes_total", outcome="written"
+                ):
+                    await raw.use("memory_search", query="counted")
     assert at(samples, "memhub_counter_flushes_total", outcome="failed") == 0
     assert at(samples, "memhub_counter_hits_missed_total") == 0
     assert at(samples, "memhub_database_up") == 1

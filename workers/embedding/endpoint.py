@@ -23,7 +23,7 @@ INPUTS_MAX = 256
 INPUT_CHARS_MAX = 40_000
 
 
-def application(models: Mapping[str, Inference], *beside: Route) -> Starlette:
+def application(models: Mapping[str, Inference], *routes: Route) -> Starlette:
     """The app; `models` by name is read at every request, so models may come and go while it serves.
 
     Beside OpenAI's fields it takes `input_type` (`query`, the default, or `document`).
@@ -50,7 +50,7 @@ def application(models: Mapping[str, Inference], *beside: Route) -> Starlette:
         routes=[
             Route("/v1/embeddings", embeddings, methods=["POST"]),
             Route("/healthz", health, methods=["GET"]),
-            *beside,
+            *routes,
         ]
     )
 

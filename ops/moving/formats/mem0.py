@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from datetime import date, timedelta
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from ops.moving.entries import Entry
 from ops.moving.formats import loose
@@ -17,6 +17,17 @@ _OWNERS = ("user", "agent", "app", "run")
 _EVENTS = """
 SELECT rowid, memory_id, new_memory, event, created_at, updated_at FROM history ORDER BY memory_id, rowid
 """
+
+
+class _Event(NamedTuple):
+    """One row of its history database."""
+
+    row: int
+    memory_id: str
+    content: str | None
+    event: str
+    created_at: object
+    updated_at: object
 
 
 def entries(place: Place, value: Any) -> list[Entry | Problem]:
@@ -31,7 +42,8 @@ def entries(place: Place, value: Any) -> list[Entry | Problem]:
 
 def rows(database: sqlite3.Connection) -> Iterator[tuple[Place, dict[str, Any]]]:
     """The events of each memory in its history database, together. Raises sqlite3.Error."""
-    for memory_id, events in groupby(database.execute(_EVENTS), key=lambda row: row[1]):
+    told = map(_Event._make, database.execute(_EVENTS))
+    for memory_id, events in groupby(told, key=lambda event: event.memory_id):
         yield Place(f"memory {memory_id}"), {"memory_id": memory_id, "events": list(events)}
 
 
@@ -59,11 +71,11 @@ def _memory(place: Place, value: dict[str, Any]) -> Entry | Problem:
     )
 
 
-def _versions(memory_id: str, events: list[Any]) -> list[Entry | Problem]:
+def _versions(memory_id: str, events: list[_Event]) -> list[Entry | Problem]:
     """What a memory said one after another, the newest first: it keeps the key, and superseded those before it."""
-    said = [event for event in events if event[2] is not None]
+    said = [event for event in events if event.content is not None]
     last = events[-1]
-    ended = {"status": Status.DELETED, "retired_at": last[5]} if last[3] == "DELETE" else {}
+    ended = {"status": Status.DELETED, "retired_at": last.updated_at} if last.event == "DELETE" else {}
     heads = [_version(event, memory_id, place, **ended) for place, event in list(enumerate(said))[-1:]]
     earlier = [
         _version(
@@ -71,20 +83,19 @@ def _versions(memory_id: str, events: list[Any]) -> list[Entry | Problem]:
             f"{memory_id} {place}",
             place,
             superseded_by=memory_id if place + 2 == len(said) else f"{memory_id} {place + 1}",
-            retired_at=successor[5],
+            retired_at=successor.updated_at,
         )
         for place, (event, successor) in enumerate(pairwise(said))
     ]
     return [*heads, *reversed(earlier)]
 
 
-def _version(event: Any, key: str, place: int, **ended: Any) -> Entry:
-    rowid, _, content, _, created_at, updated_at = event
+def _version(event: _Event, key: str, place: int, **ended: Any) -> Entry:
     return Entry(
-        place=Place(f"row {rowid}"),
-        content=content,
+        place=Place(f"row {event.row}"),
+        content=event.content,
         key=key,
-        created_at=updated_at if place else created_at,
+        created_at=event.updated_at if place else event.created_at,
         source="mem0",
         keeps=True,
         **ended,
