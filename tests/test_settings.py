@@ -13,7 +13,7 @@ from shared.settings import Settings
 
 VALUE = "no such value ☃"
 FREE = {"client", "embedding_model", "embedding_api_key", "oauth_scope", "oauth_write_scope"}
-NUMBERS = {
+RULES = {
     name: [rule for rule in field.metadata if isinstance(rule, Ge | Gt | Le | Lt)]
     for name, field in Settings.model_fields.items()
     if name not in FREE
@@ -26,14 +26,14 @@ def _clean(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", RULES)
 def test_a_bad_value_is_named_with_its_bound_and_not_repeated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"MEMHUB_{name.upper()}", VALUE)
     with pytest.raises(ConfigurationError) as refused:
         settings.load()
     assert f"MEMHUB_{name.upper()}: " in refused.value.message
     assert VALUE not in refused.value.message
-    for rule in NUMBERS[name]:
+    for rule in RULES[name]:
         (end,) = asdict(rule).values()
         assert f" {end}" in refused.value.message
 

@@ -17,13 +17,11 @@ from typing import Any, Literal
 
 import orjson
 
+from tests import node
+
 PROGRAM = next((name for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)), None)
 ANSWER_S = 60
-AXE = (
-    Path(os.environ.get("MEMHUB_TEST_NODE_MODULES", Path(__file__).parents[2] / "build" / "node" / "node_modules"))
-    / "axe-core"
-    / "axe.min.js"
-)
+AXE = node.MODULES / "axe-core" / "axe.min.js"
 """Deque's rules of accessibility (WCAG 2), which `make test` gets from npm."""
 SHOTS = os.environ.get("MEMHUB_TEST_SHOTS")
 """A folder for the screenshots that tests take, for people to look at."""

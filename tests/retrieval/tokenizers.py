@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -13,24 +12,24 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer
 
+from tests import node
 from workers.embedding.packaged import FOLDER
 
 COUNTER = Path(__file__).parent / "count_tokens.cjs"
-PACKAGES = Path(
-    os.environ.get("MEMHUB_TEST_NODE_MODULES", Path(__file__).parents[2] / "build" / "node" / "node_modules")
-)
 NAMES = ("o200k", "cl100k", "claude", "word pieces")
 
 
 def counts(texts: Sequence[str]) -> list[tuple[int, ...]]:
     """Tokens of each text in NAMES; the test is skipped where node or its packages are missing."""
-    node = shutil.which("node")
-    if node is None or not all((PACKAGES / name).exists() for name in ("gpt-tokenizer", "@anthropic-ai/tokenizer")):
+    program = shutil.which("node")
+    if program is None or not all(
+        (node.MODULES / name).exists() for name in ("gpt-tokenizer", "@anthropic-ai/tokenizer")
+    ):
         pytest.skip("needs node, gpt-tokenizer and @anthropic-ai/tokenizer (npm install --prefix build/node)")
     ran = subprocess.run(
-        [node, str(COUNTER)],
+        [program, str(COUNTER)],
         input=json.dumps(list(texts)),
-        env={"NODE_PATH": str(PACKAGES)},
+        env={"NODE_PATH": str(node.MODULES)},
         capture_output=True,
         text=True,
         check=True,
