@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from shared.domain import Scope
+from shared.retrieval import frequencies
 from shared.retrieval.requests import Mode
 from tests.retrieval.searching import Searcher
 
@@ -26,6 +27,20 @@ async def test_words_of_what_was_superseded_find_its_successor(searcher: Searche
     assert found.results[0].why is not None
     assert found.results[0].why["in_the_words_of"] == "what it said before or replaced"
     assert found.results[0].why["terms_matched"] == ["orchestrated", "airflow"]
+
+
+async def test_a_word_that_nothing_says_any_more_is_no_misspelling_of_what_replaced_it(searcher: Searcher) -> None:
+    # Fails where `_corrected` of spelling.py leaves the word as it was written out of its query.
+    old = await searcher.saved("The frontend runs on Jest.", NORTH)
+    new = await searcher.saved("Vitest replaced the former runner.", EAST, supersedes=(old,))
+    await searcher.saved("Every test has a name.", UP)
+    await frequencies.count(searcher.client.connection, searcher.client.scope.project_id)
+    found = await searcher.search("jest", NORTH)
+
+    assert found.results[0].memory_id == new
+    assert found.results[0].why is not None
+    assert found.results[0].why["terms_matched"] == ["test (for jest)"]
+    assert found.results[0].why["coverage"] == 0.9
 
 
 async def test_the_meaning_of_what_was_superseded_finds_its_successor(searcher: Searcher) -> None:
