@@ -73,9 +73,11 @@ NEAR_AS_WORDS = 0.55
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A candidate with its fused score and the stronger of its two proofs, both in 0..1.
+    """A candidate with its fused score and its proof, both in 0..1.
 
-    `wording` is what scores best, the memory's own or a former one; `coverage` and `similarity` are of it.
+    `wording` is what scores best, the memory's own or a former one; score, `coverage` and `similarity` are of it.
+    `proof` is the strongest by words or by meaning of any wording; `compared` tells whether any of them had a vector to
+    compare.
     """
 
     evidence: Evidence
@@ -84,6 +86,7 @@ class Scored:
     similarity: float | None
     score: float
     proof: float
+    compared: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +147,12 @@ def _told(evidence: Evidence, asked: Asked, ranking: Ranking) -> Scored:
     """By the wording that scores best: a question in the words of what was replaced is answered by what replaced it."""
     own = _read(evidence, evidence, 1.0, asked, ranking)
     former = [_read(evidence, wording, ranking.former_share, asked, ranking) for wording in evidence.former]
-    best = max(own, *former, key=lambda scored: scored.score) if former else own
-    return replace(best, proof=max(scored.proof for scored in (own, *former)))
+    readings = (own, *former)
+    return replace(
+        max(readings, key=lambda scored: scored.score),
+        proof=max(scored.proof for scored in readings),
+        compared=any(scored.compared for scored in readings),
+    )
 
 
 def _read(evidence: Evidence, wording: Evidence | Wording, share: float, asked: Asked, ranking: Ranking) -> Scored:
@@ -162,6 +169,7 @@ def _read(evidence: Evidence, wording: Evidence | Wording, share: float, asked: 
         similarity=near,
         score=(covered + ranking.cosine_weight * assumed) / (1 + ranking.cosine_weight),
         proof=min(1.0, max(covered, by_meaning)),
+        compared=near is not None,
     )
 
 
@@ -186,8 +194,8 @@ def _ranks(leg: list[tuple[float, Evidence]]) -> dict[object, int]:
 
 
 def _gate(scored: Scored, bounds: Cut, ranking: Ranking) -> float:
-    """Words alone must prove less where no vector could."""
-    return bounds.gate if scored.similarity is not None else ranking.lexical_gate_share * bounds.gate
+    """Words alone must prove less where no vector could, of any wording."""
+    return bounds.gate if scored.compared else ranking.lexical_gate_share * bounds.gate
 
 
 def _place(scored: Scored) -> tuple[float, float, object]:
