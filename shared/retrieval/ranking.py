@@ -76,8 +76,8 @@ class Scored:
     """A candidate with its fused score and its proof, both in 0..1.
 
     `wording` is what scores best, the memory's own or a former one; score, `coverage` and `similarity` are of it.
-    `proof` is the strongest by words or by meaning of any wording; `compared` tells whether any of them had a vector to
-    compare.
+    `proof` is the strongest by words or by meaning of any wording, `proof_now` that of its own alone; `compared` tells
+    whether any of them had a vector to compare.
     """
 
     evidence: Evidence
@@ -86,7 +86,13 @@ class Scored:
     similarity: float | None
     score: float
     proof: float
+    proof_now: float
     compared: bool
+
+    @property
+    def formerly(self) -> bool:
+        """Found by what it said before, or by what it replaced, rather than by what it says."""
+        return self.wording is not self.evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +157,7 @@ def _told(evidence: Evidence, asked: Asked, ranking: Ranking) -> Scored:
     return replace(
         max(readings, key=lambda scored: scored.score),
         proof=max(scored.proof for scored in readings),
+        proof_now=own.proof,
         compared=any(scored.compared for scored in readings),
     )
 
@@ -162,13 +169,15 @@ def _read(evidence: Evidence, wording: Evidence | Wording, share: float, asked: 
         near = share * similarity(wording.cosine, asked.floor)
     assumed = NEAR_AS_WORDS * covered if near is None else near
     by_meaning = 0.0 if near is None or asked.names_the_unknown else ranking.cosine_gate * near
+    proof = min(1.0, max(covered, by_meaning))
     return Scored(
         evidence,
         wording,
         coverage=covered,
         similarity=near,
         score=(covered + ranking.cosine_weight * assumed) / (1 + ranking.cosine_weight),
-        proof=min(1.0, max(covered, by_meaning)),
+        proof=proof,
+        proof_now=proof,
         compared=near is not None,
     )
 

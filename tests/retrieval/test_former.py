@@ -27,6 +27,8 @@ async def test_words_of_what_was_superseded_find_its_successor(searcher: Searche
     assert found.results[0].why is not None
     assert found.results[0].why["in_the_words_of"] == "what it said before or replaced"
     assert found.results[0].why["terms_matched"] == ["orchestrated", "airflow"]
+    assert found.confidence == "medium"
+    assert found.guidance.startswith("The first result was found by what it said before")
 
 
 async def test_a_word_that_nothing_says_any_more_is_no_misspelling_of_what_replaced_it(searcher: Searcher) -> None:
