@@ -50,7 +50,7 @@ CREATE INDEX live_vectors_code ON memhub.live_vectors (project_id, model_id, mem
     INCLUDE (chunk_no, code);
 CREATE INDEX live_vectors_of_memory ON memhub.live_vectors (project_id, memory_id, revision_no);
 
--- What as_of reads.
+-- What as_of reads, and every search as evidence for what replaced it.
 CREATE TABLE memhub.retired_vectors (
     project_id  uuid NOT NULL,
     memory_id   uuid NOT NULL,

@@ -759,7 +759,7 @@ CREATE INDEX live_vectors_code ON memhub.live_vectors USING btree (project_id, m
 
 CREATE INDEX live_vectors_of_memory ON memhub.live_vectors USING btree (project_id, memory_id, revision_no);
 
-CREATE INDEX memories_by_successor ON memhub.memories USING btree (project_id, superseded_by) WHERE (superseded_by IS NOT NULL);
+CREATE INDEX memories_by_successor ON memhub.memories USING btree (project_id, superseded_by, retired_at DESC, id) WHERE (superseded_by IS NOT NULL);
 
 CREATE INDEX memories_retired ON memhub.memories USING btree (project_id, status, retired_at DESC, id) INCLUDE (conversation) WHERE ((status)::text <> 'ACTIVE'::text);
 

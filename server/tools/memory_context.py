@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from uuid import UUID
 
 from server.arguments import Arguments, Checked, array, choices, integer, string
 from server.call import Call
-from server.record import Leg
+from server.tools.asking import answered
 from server.tools.parts import TYPE_NAMES, Project
 from server.tools.tool import Tool, reads
 from server.tools.views import View
 from shared import limits
 from shared.domain import MemoryType
 from shared.retrieval.requests import ContextRequest
-
-if TYPE_CHECKING:
-    from shared.retrieval.context import Context
 
 TOKEN_BUDGET_DEFAULT = 2_000
 
@@ -79,20 +76,8 @@ async def run(call: Call, arguments: MemoryContextArguments) -> MemoryContextRes
         types=arguments.types,
     )
     with call.timed("whole", asked=request.query is not None):
-        return MemoryContextResult.model_validate(await _told(call, arguments.project, request))
-
-
-async def _told(call: Call, project: UUID | str | None, request: ContextRequest) -> Context:
-    memories = call.backend.memories
-    async with call.reading() as connection:
-        scope = await call.scope(connection, project)
-        model = await memories.current_model(connection) if request.query else None
-    with call.timed("embedding", asked=model is not None):
-        understood = await memories.meaning(request.query, model)
-    leg: Leg = "lexical" if understood.vector is None else "hybrid"
-    async with call.reading() as connection:
-        with call.timed(leg, asked=request.query is not None):
-            return await memories.context(connection, scope, call.caller.author, request, understood)
+        told = await answered(call, arguments.project, request, call.backend.memories.context)
+    return MemoryContextResult.model_validate(told)
 
 
 TOOL = Tool(

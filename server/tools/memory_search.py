@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
-from uuid import UUID
 
 from server.arguments import Arguments, Checked, array, boolean, choices, flag, integer, string
 from server.call import Call
-from server.record import Leg
+from server.tools.asking import answered
 from server.tools.parts import TYPE_NAMES, AsOf, Project, Tags
 from server.tools.tool import Tool, reads
 from server.tools.views import HitView, View
 from shared import limits
 from shared.domain import MemoryType
 from shared.errors import InvalidArgument
-from shared.retrieval.requests import Found, Mode, Search
+from shared.retrieval.requests import Mode, Search
 
 BROWSE_LIMIT = 20
 
@@ -63,20 +62,8 @@ class MemorySearchResult(View):
 async def run(call: Call, arguments: MemorySearchArguments) -> MemorySearchResult:
     request = _request(arguments)
     with call.timed("whole", asked=request.query is not None):
-        return MemorySearchResult.model_validate(await _found(call, arguments.project, request))
-
-
-async def _found(call: Call, project: UUID | str | None, request: Search) -> Found:
-    memories = call.backend.memories
-    async with call.reading() as connection:
-        scope = await call.scope(connection, project)
-        model = await memories.current_model(connection) if request.query else None
-    with call.timed("embedding", asked=model is not None):
-        understood = await memories.meaning(request.query, model)
-    leg: Leg = "lexical" if understood.vector is None else "hybrid"
-    async with call.reading() as connection:
-        with call.timed(leg, asked=request.query is not None):
-            return await memories.search(connection, scope, call.caller.author, request, understood)
+        found = await answered(call, arguments.project, request, call.backend.memories.search)
+    return MemorySearchResult.model_validate(found)
 
 
 def _request(arguments: MemorySearchArguments) -> Search:

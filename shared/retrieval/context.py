@@ -117,7 +117,7 @@ async def _found(
 
 def _gate(scored: Sequence[Scored]) -> float:
     cut = CUTS[Mode.EXPLORATORY].gate
-    semantic = any(one.similarity is not None for one in scored)
+    semantic = any(one.compared for one in scored)
     return cut if semantic else ranking.DEFAULT.lexical_gate_share * cut
 
 

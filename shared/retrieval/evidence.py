@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,7 @@ from uuid import UUID
 
 import asyncpg
 
-from shared import statements
+from shared import limits, statements
 from shared.domain import Author, AuthorKind, MemoryType, ProjectScope
 from shared.retrieval.requests import Search
 from shared.retrieval.terms import Asked
@@ -28,10 +29,10 @@ LEG_ROWS = 100
 FIRST_PASS_FROM_MEMORIES = 15_000
 FIRST_PASS_CHUNKS = 1_000
 
-
 STEPS_BACK_MAX = 8
 FORMER_REVISIONS_MAX = 4
 FORMER_MEMORIES_MAX = 400
+SUPERSEDED_BY_ONE_MAX = limits.SUPERSEDES_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +69,20 @@ async def gather(
     leg_rows: int = LEG_ROWS,
 ) -> list[Evidence]:
     """At most `leg_rows` of each leg, in no order."""
+    queries = [term.query for term in asked.terms]
+    model_id = asked.model_id if vector is not None else None
+    near = None if vector is None else f"[{','.join(map(repr, vector))}]"
     arguments: list[Any] = [
         scope.project_id,
         author.conversation,
         asked.any_term,
-        [term.query for term in asked.terms],
+        queries,
         [term.weight for term in asked.terms],
         None if request.types is None else [memory_type.value for memory_type in request.types],
         list(request.tags),
         request.match_all_tags,
-        asked.model_id if vector is not None else None,
-        None if vector is None else f"[{','.join(map(repr, vector))}]",
+        model_id,
+        near,
         leg_rows,
         leg_rows,
         asked.newest_max,
@@ -88,21 +92,31 @@ async def gather(
         rows = await connection.fetch(_CANDIDATES, *arguments, first_pass)
     else:
         rows = await connection.fetch(_CANDIDATES_AS_OF, *arguments, request.as_of)
-    former = await _formerly(connection, rows, arguments, as_of=request.as_of)
-    return [_evidence(row, former.get(row["memory_id"], ())) for row in rows]
+    former = await _formerly(
+        connection, scope, author, rows, queries=queries, model_id=model_id, vector=near, as_of=request.as_of
+    )
+    return [_evidence(row, tuple(former[row["memory_id"]])) for row in rows]
 
 
 async def _formerly(
-    connection: asyncpg.Connection, rows: Sequence[asyncpg.Record], asked: Sequence[Any], *, as_of: datetime | None
-) -> dict[UUID, tuple[Wording, ...]]:
-    """The former wordings of the candidates that have any; `asked` are the arguments that found these."""
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    author: Author,
+    rows: Sequence[asyncpg.Record],
+    *,
+    queries: list[str],
+    model_id: int | None,
+    vector: str | None,
+    as_of: datetime | None,
+) -> defaultdict[UUID, list[Wording]]:
+    """The former wordings of the candidates, the latest first."""
+    wordings: defaultdict[UUID, list[Wording]] = defaultdict(list)
     if not rows:
-        return {}
-    project_id, conversation, _, queries, _, _, _, _, model_id, vector, *_ = asked
+        return wordings
     told = await connection.fetch(
         _FORMERLY,
-        project_id,
-        conversation,
+        scope.project_id,
+        author.conversation,
         [row["memory_id"] for row in rows],
         [row["revision"] for row in rows],
         queries,
@@ -111,11 +125,11 @@ async def _formerly(
         STEPS_BACK_MAX,
         FORMER_REVISIONS_MAX,
         FORMER_MEMORIES_MAX,
+        SUPERSEDED_BY_ONE_MAX,
         as_of,
     )
-    wordings: dict[UUID, tuple[Wording, ...]] = {}
     for row in told:
-        wordings[row["memory_id"]] = (*wordings.get(row["memory_id"], ()), _wording(row))
+        wordings[row["memory_id"]].append(_wording(row))
     return wordings
 
 

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import Literal
 
+from shared.retrieval.ranking import Scored
 from shared.retrieval.results import Stored
 
 Confidence = Literal["high", "medium", "low"]
 
 HIGH_FROM = 0.67
 MEDIUM_FROM = 0.53
-"""Of the best result's proof. On the tuning half 8 and 29 of 100 questions without an answer reach them; of 100 first
-results that reach them 98 and 97 answer."""
+"""Of the best result's proof. On the tuning half 8 and 29 of 100 questions without an answer are told high, and no less
+than medium; of 100 first results that are told so 96 and 97 answer."""
 
 
-def confidence(best: float | None) -> Confidence:
-    """How far the best result answers, by its proof in 0..1; None: there is no result."""
-    if best is None or best < MEDIUM_FROM:
+def confidence(best: Scored | None) -> Confidence:
+    """How far the best result answers, by its proof; None: there is no result.
+
+    High by what it says now alone: what replaced a close match says something else.
+    """
+    if best is None or best.proof < MEDIUM_FROM:
         return "low"
-    return "high" if best >= HIGH_FROM else "medium"
+    return "high" if best.proof_now >= HIGH_FROM and not best.formerly else "medium"
 
 
-def of_search(best: float | None, *, stored: Stored, gated: int, past: bool) -> str:
+def of_search(best: Scored | None, *, stored: Stored, gated: int, past: bool) -> str:
     """`past`: what was asked is what held at an instant, not what holds."""
     if past:
         return _of_past(best)
@@ -33,16 +37,25 @@ def of_search(best: float | None, *, stored: Stored, gated: int, past: bool) -> 
             f"No confident match among {_memories(stored.memories)}{near}. That is no evidence for the opposite: "
             "try other words, or ask; do not assume."
         )
+    return _of_results(best)
+
+
+def _of_results(best: Scored) -> str:
     match confidence(best):
         case "high":
             return "The first result matches closely. It is the current state; cite its memory_id."
+        case "medium" if best.formerly:
+            return (
+                "The first result was found by what it said before, or by what it replaced. Read what it says now; "
+                "that is the current state."
+            )
         case "medium":
             return "The results match in part. Check that the first one answers before you rely on it."
         case "low":
             return "Only a weak match. Treat these as hints; what you ask may not be stored."
 
 
-def _of_past(best: float | None) -> str:
+def _of_past(best: Scored | None) -> str:
     if best is None:
         return "Nothing that held at that instant matches. That is no evidence for the opposite."
     sure = "matches closely" if confidence(best) == "high" else "may match"

@@ -73,9 +73,11 @@ NEAR_AS_WORDS = 0.55
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A candidate with its fused score and the stronger of its two proofs, both in 0..1.
+    """A candidate with its fused score and its proof, both in 0..1.
 
-    `wording` is what scores best, the memory's own or a former one; `coverage` and `similarity` are of it.
+    `wording` is what scores best, the memory's own or a former one; score, `coverage` and `similarity` are of it.
+    `proof` is the strongest by words or by meaning of any wording, `proof_now` that of its own alone; `compared` tells
+    whether any of them had a vector to compare.
     """
 
     evidence: Evidence
@@ -84,6 +86,13 @@ class Scored:
     similarity: float | None
     score: float
     proof: float
+    proof_now: float
+    compared: bool
+
+    @property
+    def formerly(self) -> bool:
+        """Found by what it said before, or by what it replaced, rather than by what it says."""
+        return self.wording is not self.evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +153,13 @@ def _told(evidence: Evidence, asked: Asked, ranking: Ranking) -> Scored:
     """By the wording that scores best: a question in the words of what was replaced is answered by what replaced it."""
     own = _read(evidence, evidence, 1.0, asked, ranking)
     former = [_read(evidence, wording, ranking.former_share, asked, ranking) for wording in evidence.former]
-    best = max(own, *former, key=lambda scored: scored.score) if former else own
-    return replace(best, proof=max(scored.proof for scored in (own, *former)))
+    readings = (own, *former)
+    return replace(
+        max(readings, key=lambda scored: scored.score),
+        proof=max(scored.proof for scored in readings),
+        proof_now=own.proof,
+        compared=any(scored.compared for scored in readings),
+    )
 
 
 def _read(evidence: Evidence, wording: Evidence | Wording, share: float, asked: Asked, ranking: Ranking) -> Scored:
@@ -155,13 +169,16 @@ def _read(evidence: Evidence, wording: Evidence | Wording, share: float, asked: 
         near = share * similarity(wording.cosine, asked.floor)
     assumed = NEAR_AS_WORDS * covered if near is None else near
     by_meaning = 0.0 if near is None or asked.names_the_unknown else ranking.cosine_gate * near
+    proof = min(1.0, max(covered, by_meaning))
     return Scored(
         evidence,
         wording,
         coverage=covered,
         similarity=near,
         score=(covered + ranking.cosine_weight * assumed) / (1 + ranking.cosine_weight),
-        proof=min(1.0, max(covered, by_meaning)),
+        proof=proof,
+        proof_now=proof,
+        compared=near is not None,
     )
 
 
@@ -186,8 +203,8 @@ def _ranks(leg: list[tuple[float, Evidence]]) -> dict[object, int]:
 
 
 def _gate(scored: Scored, bounds: Cut, ranking: Ranking) -> float:
-    """Words alone must prove less where no vector could."""
-    return bounds.gate if scored.similarity is not None else ranking.lexical_gate_share * bounds.gate
+    """Words alone must prove less where no vector could, of any wording."""
+    return bounds.gate if scored.compared else ranking.lexical_gate_share * bounds.gate
 
 
 def _place(scored: Scored) -> tuple[float, float, object]:

@@ -33,8 +33,9 @@ async def search(
 ) -> Found:
     """What this caller may find, best first; without a query newest `created_at` first, then by id.
 
-    Reads only what is live, or was live at `as_of`. `meaning` was asked for before the connection was taken:
-    nothing here waits for anything but the database. Raises InvalidArgument for a cursor of another search.
+    Shows only what is live, or was live at `as_of`; what that said before, or superseded, is read as evidence for it.
+    `meaning` was asked for before the connection was taken: nothing here waits for anything but the database. Raises
+    InvalidArgument for a cursor of another search.
     """
     if request.query is None:
         return await browse(connection, scope, author, request)
@@ -42,7 +43,7 @@ async def search(
     ranked = await find(connection, scope, author, request, asked=asked, meaning=meaning, weights=weights)
     hits = await _hits(connection, scope, request, asked, ranked.kept)
     told = await stored(connection, scope, author, request.as_of)
-    best = ranked.kept[0].proof if hits else None
+    best = ranked.kept[0] if hits else None
     return Found(
         results=hits,
         confidence=guidance.confidence(best),
@@ -109,7 +110,7 @@ def _why(scored: Scored, asked: Asked) -> dict[str, Any]:
     }
     if scored.wording.cosine is not None:
         told["cosine"] = round(scored.wording.cosine, 4)
-    if scored.wording is not scored.evidence:
+    if scored.formerly:
         told["in_the_words_of"] = "what it said before or replaced"
     if asked.newest_max is not None:
         told["words_sought_in_newest"] = asked.newest_max

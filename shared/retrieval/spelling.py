@@ -82,11 +82,12 @@ def _abbreviated(term: Term, acronym: str, documents: dict[str, int], memories: 
 
 
 def _corrected(term: Term, lexeme: str | None, documents: dict[str, int], memories: int) -> Term:
+    """Met by the word as it was written too: none but a former wording holds it, and that one is sought in earnest."""
     if term.documents or lexeme is None:
         return term
     return replace(
         term,
-        query=f"('{lexeme}')",
+        query=f"({term.query} | '{lexeme}')",
         shown=f"{lexeme} (for {term.shown})",
         documents=documents[lexeme],
         weight=SHARE_KEPT * terms.idf(documents[lexeme], memories=memories),

@@ -112,9 +112,10 @@ ORDER BY memory.project_id, memory.id
 FOR KEY SHARE OF memory;
 
 -- name: write
--- Vectors of live revisions where retrieval reads them, of passed revisions where as_of does, and their work is done.
--- The live row is joined, so that a revision that passed while the model ran ends in retired_vectors and not in an
--- error. json_populate_recordset reads a vector by its column's own type, wherever the extension lives.
+-- Vectors of live revisions where retrieval compares them, of passed revisions where as_of and the evidence of former
+-- wordings do, and their work is done. The live row is joined, so that a revision that passed while the model ran ends in
+-- retired_vectors and not in an error. json_populate_recordset reads a vector by its column's own type, wherever the
+-- extension lives.
 -- $1 rows of live_vectors json
 WITH vector AS MATERIALIZED (
     SELECT project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding

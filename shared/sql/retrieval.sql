@@ -178,35 +178,57 @@ FROM candidates JOIN eligible AS memory
 -- name: formerly
 -- What candidates said before: their earlier revisions, and the memories that they superseded, step by step. A question in
 -- the old words finds what replaced them, and only that: what is retired gives evidence here and is never an answer.
--- Only the candidates' own past is read, by key and step by step, and the limit ends it: the cost is bounded whatever the
--- project has retired. What belongs to another conversation gives none; of what was purged neither words nor vector are left.
+-- Only the candidates' own past is read, by key. Bounded within the recursion and in one order, so that the cost is bounded
+-- whatever the project has retired, and the same data give the same evidence: of each memory the latest that it replaced,
+-- and the first of every one before the second of any, so that a great consolidation takes no other's place.
+-- What belongs to another conversation gives none; of what was purged neither words nor vector are left.
 -- $1 project uuid, $2 the caller's conversation text, $3 candidates uuid[], $4 their revisions int[], $5 the tsquery of each
 -- term text[], $6 model int (NULL: no vector), $7 vector text, $8 steps back at most int, $9 revisions of a memory at most
--- int, $10 memories at most int, $11 instant timestamptz (NULL: now)
+-- int, $10 memories at most int, $11 that one memory superseded at most int, $12 instant timestamptz (NULL: now)
 WITH RECURSIVE terms AS MATERIALIZED (
     SELECT term.number::int AS number, term.query::tsquery AS query
     FROM unnest($5::text[]) WITH ORDINALITY AS term (query, number)
 ), lineage AS (
-    SELECT candidate.memory_id AS head, candidate.memory_id, candidate.revision_no - 1 AS last, 0 AS step
+    SELECT candidate.memory_id AS head, candidate.memory_id, candidate.revision_no - 1 AS last, 0 AS step,
+           1::bigint AS place
     FROM unnest($3::uuid[], $4::int[]) AS candidate (memory_id, revision_no)
     UNION ALL
-    SELECT lineage.head, older.id, older.revision_no, lineage.step + 1
-    FROM lineage JOIN memhub.memories AS older ON older.project_id = $1::uuid AND older.superseded_by = lineage.memory_id
-    WHERE lineage.step < $8::int AND (older.conversation IS NULL OR older.conversation = $2::text)
-        AND ($11::timestamptz IS NULL OR older.retired_at <= $11)
+    SELECT further.head, further.memory_id, further.last, further.step, further.place
+    FROM (
+        SELECT lineage.head, older.memory_id, older.last, lineage.step + 1 AS step, older.place
+        FROM lineage CROSS JOIN LATERAL (
+            SELECT older.id AS memory_id, older.revision_no AS last,
+                   row_number() OVER (ORDER BY older.retired_at DESC, older.id) AS place
+            FROM memhub.memories AS older
+            WHERE older.project_id = $1::uuid AND older.superseded_by = lineage.memory_id
+                AND (older.conversation IS NULL OR older.conversation = $2::text)
+                AND ($12::timestamptz IS NULL OR older.retired_at <= $12)
+            ORDER BY older.retired_at DESC, older.id
+            LIMIT $11::int
+        ) AS older
+        WHERE lineage.step < $8::int
+        ORDER BY older.place, lineage.head, older.memory_id
+        LIMIT $10::int
+    ) AS further
 )
 SELECT bounded.head AS memory_id,
        ARRAY(SELECT number FROM terms WHERE former.document @@ terms.query ORDER BY number) AS matched,
        (SELECT - min(vector.embedding <#> $7::text::halfvec) FROM memhub.retired_vectors AS vector
         WHERE vector.project_id = $1 AND vector.model_id = $6::int AND vector.memory_id = bounded.memory_id
             AND vector.revision_no = former.revision_no) AS cosine
-FROM (SELECT head, memory_id, last, step FROM lineage WHERE last > 0 LIMIT $10::int) AS bounded
+FROM (
+    SELECT head, memory_id, last, step, place FROM lineage WHERE last > 0
+    ORDER BY step, place, head, memory_id
+    LIMIT $10
+) AS bounded
 CROSS JOIN LATERAL (
     SELECT revision.revision_no, revision.document FROM memhub.memory_revisions AS revision
     WHERE revision.project_id = $1 AND revision.memory_id = bounded.memory_id AND revision.revision_no <= bounded.last
+        AND revision.content IS NOT NULL
     ORDER BY revision.revision_no DESC
     LIMIT $9::int
-) AS former;
+) AS former
+ORDER BY bounded.step, bounded.place, bounded.head, bounded.memory_id, former.revision_no DESC;
 
 -- name: shown
 -- The memories that a search shows, with what they say; one that was retired since it was ranked is gone here too.

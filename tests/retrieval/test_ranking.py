@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from shared.domain import AuthorKind, MemoryType
-from shared.retrieval import ranking
-from shared.retrieval.evidence import Evidence
+from shared.retrieval import guidance, ranking
+from shared.retrieval.evidence import Evidence, Wording
 from shared.retrieval.ranking import Ranking, Strategy
 from shared.retrieval.requests import Mode
 from shared.retrieval.terms import Asked, Term, idf
@@ -107,6 +107,38 @@ def test_words_alone_must_prove_less_where_a_vector_is_still_to_be_made() -> Non
 
     assert shown([evidence(1, matched=(0,), cosine=0.1)], query) == []
     assert shown([evidence(1, matched=(0,))], query) == [1]
+
+
+def test_a_former_wording_without_a_vector_does_not_lower_the_gate_of_a_memory_that_has_one() -> None:
+    # Fails with the similarity of the best wording instead of `compared` in _gate of ranking.py.
+    query = asked(2, 0)
+    former = (Wording(matched=(0,), cosine=None),)
+
+    assert shown([replace(evidence(1, cosine=0.1), former=former)], query) == []
+    assert shown([replace(evidence(1), former=former)], query) == [1]
+
+
+def test_confidence_is_high_by_what_is_said_now_alone() -> None:
+    # Fails without `formerly` and without `proof_now` in `confidence` of guidance.py.
+    query = asked(2, 2)
+    close = Wording(matched=(0, 1), cosine=0.9)
+    said_now, said_before, said_both, proved_before = (
+        ranking.order([one], query)[0]
+        for one in (
+            evidence(1, matched=(0, 1), cosine=0.9),
+            replace(evidence(2, cosine=0.1), former=(close,)),
+            replace(evidence(3, matched=(0, 1), cosine=0.6), former=(replace(close, cosine=1.0),)),
+            replace(evidence(4, matched=(0,), cosine=0.5), former=(Wording(matched=(0, 1), cosine=0.0),)),
+        )
+    )
+
+    assert [one.formerly for one in (said_now, said_before, said_both, proved_before)] == [False, True, True, False]
+    assert guidance.confidence(said_now) == "high"
+    assert guidance.confidence(said_before) == "medium"
+    assert guidance.confidence(said_both) == "medium"
+    assert proved_before.proof >= guidance.HIGH_FROM
+    assert guidance.confidence(proved_before) == "medium"
+    assert guidance.confidence(None) == "low"
 
 
 def test_a_code_that_no_memory_holds_is_not_answered_by_a_similar_one() -> None:

@@ -100,11 +100,15 @@ async def test_what_was_retired_is_found_by_no_strategy_at_any_limit(searcher: S
     await searcher.client.forget(forgotten)
     revised = await searcher.saved(f"{words} Always.", NORTH)
     await searcher.client.revise(revised, 1, "Cards are stored by the provider.")
-    current = {(live, "The queue of payments is PostgreSQL."), (revised, "Cards are stored by the provider.")}
+    await searcher.embed(revised, EAST)
+    queue, cards = (live, "The queue of payments is PostgreSQL."), (revised, "Cards are stored by the provider.")
+    asked = ((words, NORTH, {queue, cards}), (words, None, {queue}), ("unrelated", NORTH, {queue, cards}))
     for limit in range(1, 101):
-        for query, vector in ((words, NORTH), (words, None), ("unrelated", NORTH)):
+        for query, vector, expected in asked:
             found = await searcher.search(query, vector, limit=limit, mode=Mode.EXPLORATORY, weights=weights)
-            assert {(hit.memory_id, hit.content) for hit in found.results} <= current
+            shown = {(hit.memory_id, hit.content) for hit in found.results}
+            assert shown <= expected
+            assert len(found.results) == min(limit, len(expected))
 
 
 async def test_what_expired_is_not_found(searcher: Searcher, connection: asyncpg.Connection) -> None:
