@@ -112,7 +112,7 @@ async def test_what_was_retired_is_found_by_no_strategy_at_any_limit(searcher: S
 
 
 async def test_what_expired_is_not_found(searcher: Searcher, connection: asyncpg.Connection) -> None:
-    soon = datetime.now(UTC) + timedelta(milliseconds=300)
+    soon = datetime.now(UTC) + timedelta(seconds=2)
     memory_id = await searcher.saved("Freeze deploys.", NORTH, type=MemoryType.TASK, expires_at=soon)
     assert await searcher.found("freeze deploys", NORTH) == [memory_id]
     await connection.execute("SELECT pg_sleep_until($1)", soon)
