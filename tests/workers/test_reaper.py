@@ -28,7 +28,7 @@ def reaping(database: Database, settings: Settings) -> ReaperActor:
 
 
 async def expired(connection: asyncpg.Connection, scope: ProjectScope, content: str) -> Memory:
-    request = Remember(content=content, expires_at=datetime.now(UTC) + timedelta(milliseconds=50))
+    request = Remember(content=content, expires_at=datetime.now(UTC) + timedelta(seconds=1))
     memory = (await remember(connection, scope, AUTHOR, request)).memory
     assert memory is not None
     await until(connection, EXPIRED, memory.memory_id)
