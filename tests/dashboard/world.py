@@ -115,9 +115,7 @@ async def build(connection: asyncpg.Connection, *, tenant: str = "local", fleet:
         await revise(connection, scope, cursor, request)
     forgotten = await saved(cursor, "The staging password rotates on Mondays.")
     await forget(connection, scope, claude, forgotten, reason="no longer true")
-    expired = await saved(
-        claude, "The freeze holds until noon.", expires_at=datetime.now(UTC) + timedelta(seconds=0.05)
-    )
+    expired = await saved(claude, "The freeze holds until noon.", expires_at=datetime.now(UTC) + timedelta(seconds=1))
     await until(connection, "SELECT expires_at <= now() FROM memhub.live_memories WHERE memory_id = $1", expired)
     hostile = await saved(
         Author(HOSTILE),

@@ -81,7 +81,13 @@ async def test_a_worker_without_the_queue_of_embeddings_tells_on_the_port_that_i
     arguments = ("--queues", "counters,retention", "--endpoint", f"127.0.0.1:{port}")
     async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
         with worker(*arguments, environment=settings):
-            samples, _text = await scraped(http, lambda seen: bool(jobs(seen, task="tend_jobs", outcome="succeeded")))
+            samples, _text = await scraped(
+                http,
+                lambda seen: (
+                    bool(jobs(seen, task="tend_jobs", outcome="succeeded"))
+                    and any(name == "memhub_queue_jobs" for name, _ in seen)
+                ),
+            )
             refused = await http.post("/v1/embeddings", json={"model": "any", "input": "query"})
     assert at(samples, "memhub_queue_jobs", queue="retention", status="failed") == 0
     assert refused.status_code == 404
