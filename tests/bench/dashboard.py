@@ -11,14 +11,12 @@ from tempfile import TemporaryDirectory
 
 import asyncpg
 
-from ops.dashboard.serving import alone
-from shared.database import Database
 from shared.settings import Settings
 from tests.bench import places
 from tests.bench.options import Options
 from tests.bench.report import Figure
 from tests.dashboard import many
-from tests.dashboard.sites import Site, serving
+from tests.dashboard.sites import Site, alone_at
 
 MEMORIES = 100_000
 MEMORIES_QUICK = 1_000
@@ -81,12 +79,5 @@ async def _taken_ms(site: Site, path: str, options: Options) -> float:
 @asynccontextmanager
 async def _site(url: str) -> AsyncIterator[Site]:
     with TemporaryDirectory(prefix="mh-bench-") as folder:
-        settings = Settings(database_url=url, data_dir=Path(folder))
-        database = await Database.open(url, settings, application="bench")
-        try:
-            async with serving(alone(database, settings)) as address:
-                site = Site(address)
-                async with site.client:
-                    yield site
-        finally:
-            await database.aclose()
+        async with alone_at(url, Settings(database_url=url, data_dir=Path(folder))) as site:
+            yield site

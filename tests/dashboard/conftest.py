@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
-from ops.dashboard.serving import alone
-from shared.database import Database
 from shared.settings import Settings
 from tests.dashboard import world as made
-from tests.dashboard.sites import KEY, Site, serving
+from tests.dashboard.sites import KEY, Site, alone_at
 from tests.dashboard.world import World
 
 Serve = Callable[..., AbstractAsyncContextManager[Site]]
@@ -29,17 +27,8 @@ async def world(connection: asyncpg.Connection) -> World:
 def serve(database_url: str, tmp_path: Path) -> Serve:
     """Serves the dashboard alone; `api_key` and other settings by name."""
 
-    @asynccontextmanager
-    async def served(**settings: Any) -> AsyncIterator[Site]:
-        loaded = Settings(database_url=database_url, data_dir=tmp_path, **settings)
-        database = await Database.open(database_url, loaded, application="tests")
-        try:
-            async with serving(alone(database, loaded)) as address:
-                site = Site(address)
-                async with site.client:
-                    yield site
-        finally:
-            await database.aclose()
+    def served(**settings: Any) -> AbstractAsyncContextManager[Site]:
+        return alone_at(database_url, Settings(database_url=database_url, data_dir=tmp_path, **settings))
 
     return served
 

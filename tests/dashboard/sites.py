@@ -12,7 +12,10 @@ from typing import Any
 import httpx2
 import uvicorn
 
+from ops.dashboard.serving import alone
+from shared.database import Database
 from shared.mounts import AsgiApp
+from shared.settings import Settings
 
 KEY = "the-key-of-this-server"
 HOST = "127.0.0.1"
@@ -50,6 +53,19 @@ class Site:
 
     async def log_in(self, credential: str) -> httpx2.Response:
         return await self.send("/login", {"credential": credential})
+
+
+@asynccontextmanager
+async def alone_at(url: str, settings: Settings) -> AsyncIterator[Site]:
+    """The dashboard alone over that database."""
+    database = await Database.open(url, settings, application="tests")
+    try:
+        async with serving(alone(database, settings)) as address:
+            site = Site(address)
+            async with site.client:
+                yield site
+    finally:
+        await database.aclose()
 
 
 class _Server(uvicorn.Server):

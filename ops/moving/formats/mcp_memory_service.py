@@ -15,7 +15,6 @@ from ops.moving.lives import Place, Problem
 _COLUMNS = (
     "content_hash", "content", "tags", "memory_type", "metadata", "created_at", "deleted_at", "store", "superseded_by",
 )  # fmt: skip
-_TABLE = "SELECT name FROM pragma_table_info('memories')"
 
 # What it writes where nothing was said.
 _NO_TAG = "untagged"
@@ -48,11 +47,10 @@ def entries(place: Place, value: Any) -> list[Entry | Problem]:
 
 def rows(database: sqlite3.Connection) -> Iterator[tuple[Place, dict[str, Any]]]:
     """The memories of its SQLite file, successors first; the deleted ones are left out. Raises sqlite3.Error."""
-    there = {name for (name,) in database.execute(_TABLE)}
-    columns = [column for column in _COLUMNS if column in there]
-    statement = f"SELECT rowid, {', '.join(columns)} FROM memories ORDER BY rowid DESC"  # noqa: S608 - names of ours
-    for rowid, *values in database.execute(statement):
-        row = dict(zip(columns, values, strict=True))
+    told = database.execute("SELECT rowid, * FROM memories ORDER BY rowid DESC")
+    columns = [name for name, *_ in told.description[1:]]
+    for rowid, *values in told:
+        row = {name: value for name, value in zip(columns, values, strict=True) if name in _COLUMNS}
         if row.pop("deleted_at", None) is None:
             yield Place(f"row {rowid}"), row
 
