@@ -55,4 +55,4 @@ def _paragraphs(file: Path) -> Iterator[str]:
 
 
 def _is_prose(text: str) -> bool:
-    return CHARS_MIN <= len(text) <= CHARS_MAX and len(_WORD.findall(text)) >= WORDS_MIN
+    return CHARS_MIN <= len(text) <= CHARS_MAX and text.isprintable() and len(_WORD.findall(text)) >= WORDS_MIN
