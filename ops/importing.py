@@ -6,8 +6,8 @@ import gc
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID, uuid5
@@ -18,12 +18,13 @@ from rich.console import Console
 
 from ops import bars
 from ops.files import FileRefused, naming
-from ops.moving import importing
+from ops.moving import importing, tables
 from ops.moving.detection import Format, detect
 from ops.moving.entries import Context
 from ops.moving.gathering import gathering
 from ops.moving.importing import Report
 from ops.moving.sources import Source
+from ops.moving.tables import Table
 from ops.moving.writer import CLOCK, Writer
 from ops.operating import CLIENT, operating
 from shared import limits, projects
@@ -40,8 +41,6 @@ FETCH_TIMEOUT_S = 60
 FETCH_BYTES_MAX = 16 * 2**30
 _CHUNK_BYTES = 2**20
 
-_DATABASE_SCHEMES = ("postgres://", "postgresql://")
-
 _TOLD = {
     "imported": "imported",
     "known": "there already",
@@ -56,9 +55,9 @@ _TOLD = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What was asked for on the command line; `format` None: tell it from the file."""
+    """What was asked for on the command line; `format` None: tell it from the file. `source` is a path, - or a URL."""
 
-    source: str
+    source: str | Table
     format: Format | None
     project: str | None
     dry_run: bool
@@ -67,7 +66,7 @@ class Wish:
 
 async def import_(settings: Settings, wish: Wish) -> int:
     """Imports and tells what became of it; 1 when something could not be read or looks like a credential."""
-    with _local(wish.source) as path:
+    async with _at_hand(wish.source, settings) as path:
         format = wish.format or detect(path)
         async with operating(settings, create=True, again=AGAIN) as connection:
             report = await _import(connection, settings, wish, path, format)
@@ -120,29 +119,43 @@ async def _project(connection: asyncpg.Connection, tenant: str, named: str, dry_
     return used.project.project_id
 
 
+@asynccontextmanager
+async def _at_hand(source: str | Table, settings: Settings) -> AsyncIterator[Path]:
+    """The source as a file or folder of this machine; what is fetched is gone afterwards."""
+    if isinstance(source, str):
+        with _local(source) as path:
+            yield path
+        return
+    with _passing() as path:
+        await tables.write(source, path, timeout_s=settings.connect_timeout_s)
+        yield path
+
+
 @contextmanager
 def _local(source: str) -> Iterator[Path]:
-    """The source as a file or folder of this machine; what is fetched is gone afterwards."""
-    if source.startswith(_DATABASE_SCHEMES):
-        raise FileRefused(
-            "A database of another memory server cannot be read directly: its schema is not known here.",
-            next="Write it as JSON Lines, an object with a content a line, and import that with --format jsonl.",
-        )
     if not source.startswith(("http://", "https://")) and source != "-":
         path = Path(source).expanduser()
         with naming(path):
             path.stat()
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="memhub-import-") as folder:
-        path = Path(folder, "fetched")
-        with naming(path):
-            if source == "-":
-                with path.open("wb") as file:
-                    shutil.copyfileobj(sys.stdin.buffer, file)
-            else:
-                path = _fetched(source, path)
+    with _passing() as fetched:
+        with naming(fetched):
+            path = _piped(fetched) if source == "-" else _fetched(source, fetched)
         yield path
+
+
+@contextmanager
+def _passing() -> Iterator[Path]:
+    """The name of a file that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="memhub-import-") as folder:
+        yield Path(folder, "fetched")
+
+
+def _piped(path: Path) -> Path:
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return path
 
 
 def _fetched(url: str, path: Path) -> Path:

@@ -40,10 +40,23 @@ def export(
 
 def import_(
     source: Annotated[
-        str, typer.Argument(help="A file, a folder of Markdown, an http(s) URL, or - for standard input.")
+        str,
+        typer.Argument(
+            help="A file, a folder of Markdown, an http(s) URL, - for standard input, or a PostgreSQL URL with --table."
+        ),
     ],
+    *,
     form: Annotated[str, typer.Option("--format", help=f"One of: {', '.join(_FORMATS)}.")] = "auto",
     project: Annotated[str | None, typer.Option(help="The project to import into; made when it is not there.")] = None,
+    table: Annotated[
+        str | None, typer.Option(help="The table or view of another memory server's database: SCHEMA.NAME or NAME.")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=COLUMN", help="A column of it under another name, such as content=body; repeatable."
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be imported.")] = False,
     accept_sensitive: Annotated[
         bool, typer.Option("--accept-sensitive", help="Also what looks like a credential.")
@@ -53,17 +66,38 @@ def import_(
     from ops.importing import AGAIN, Wish
     from ops.importing import import_ as bring
     from ops.moving.detection import Format
+    from ops.moving.tables import SCHEMES, Table
 
     if form not in _FORMATS:
         raise typer.BadParameter(f"must be one of {', '.join(_FORMATS)}", param_hint="--format")
+    of_table = source.startswith(SCHEMES)
+    if of_table and form not in ("auto", "jsonl"):
+        raise typer.BadParameter("a table is read as jsonl", param_hint="--format")
+    if not of_table and (table or column):
+        raise typer.BadParameter("belongs to a postgresql:// URL", param_hint="--table" if table else "--column")
     wish = Wish(
-        source=source,
-        format=None if form == "auto" else Format(form),
+        source=Table(source, table, _columns(column or [])) if of_table else source,
+        format=Format.JSONL if of_table else None if form == "auto" else Format(form),
         project=project,
         dry_run=dry_run,
         accept_sensitive=accept_sensitive,
     )
     run(lambda settings: bring(settings, wish), interrupted=AGAIN)
+
+
+def _columns(given: list[str]) -> dict[str, str]:
+    from ops.moving.formats.generic import FIELDS
+
+    columns: dict[str, str] = {}
+    for pair in given:
+        field, equals, column = pair.partition("=")
+        if field not in FIELDS or not equals or not column:
+            raise typer.BadParameter(
+                f"{pair}: must be FIELD=COLUMN, where FIELD is one of {', '.join(sorted(FIELDS))}",
+                param_hint="--column",
+            )
+        columns[field] = column
+    return columns
 
 
 def purge(

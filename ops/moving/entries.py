@@ -32,7 +32,10 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One memory as found, unchecked. `key` is what the other system knows it by; None: its content."""
+    """One memory as found, unchecked. `key` is what the other system knows it by; None: its content.
+
+    `status` None: SUPERSEDED with a successor, DELETED with a time of retirement alone, else ACTIVE.
+    """
 
     place: Place
     content: object
@@ -46,7 +49,7 @@ class Entry:
     author: object = None
     author_kind: object = AuthorKind.IMPORT
     source: object = None
-    status: object = Status.ACTIVE
+    status: object = None
     retired_at: object = None
     superseded_by: str | None = None
     keeps: bool = False
@@ -137,14 +140,18 @@ def _key(entry: Entry, words: Words) -> str:
 
 
 def _retired(entry: Entry, created_at: datetime, context: Context) -> tuple[Status, datetime | None]:
-    status = limits.choice("status", entry.status, Status)
+    retired_at = instant(entry.retired_at, "retired_at")
+    unnamed = Status.ACTIVE if retired_at is None else Status.DELETED
+    status = unnamed if entry.status is None else limits.choice("status", entry.status, Status)
     if entry.superseded_by is not None:
         status = Status.SUPERSEDED
     elif status is Status.SUPERSEDED:
         raise InvalidArgument("superseded_by", "must name what superseded it", next="Give the id of its successor.")
     if status is Status.ACTIVE:
+        if retired_at is not None:
+            raise InvalidArgument("status", "is ACTIVE beside a retired_at", next="Leave one of them out.")
         return status, None
-    retired_at = instant(entry.retired_at, "retired_at") or context.now
+    retired_at = retired_at or context.now
     return status, max(created_at, min(retired_at, context.now))
 
 

@@ -280,12 +280,6 @@ async def test_a_form_of_others_needs_a_project(settings: Settings, tmp_path: Pa
         await bring(settings, tmp_path / "memory.jsonl")
 
 
-async def test_a_database_of_another_server_is_refused_with_the_way_out(settings: Settings) -> None:
-    with pytest.raises(FileRefused) as told:
-        await bring(settings, "postgresql://localhost/theirs", project="any")  # type: ignore[arg-type]
-    assert "--format jsonl" in told.value.next
-
-
 def test_markdown_becomes_a_memory_for_each_item_and_paragraph_under_its_headings() -> None:
     found = [(entry.content, str(entry.type), entry.place.told) for entry in markdown.entries("CLAUDE.md", NOTES)]
 
