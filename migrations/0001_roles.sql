@@ -22,7 +22,7 @@ $$;
 GRANT USAGE ON SCHEMA memhub TO memhub_server, memhub_operator;
 GRANT SELECT ON memhub.schema_migrations TO memhub_server, memhub_operator;
 
--- Trigger functions pin their search_path: a session could else put a clock_timestamp() of its own before the real one.
+-- Trigger functions pin their search_path: a session could otherwise put a clock_timestamp() of its own before the real one.
 -- A check needs no pin, it is bound when it is made. The pins cost a write 3 to 8 % of its time on the server.
 CREATE FUNCTION memhub.refuse_change() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN

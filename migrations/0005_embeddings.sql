@@ -66,7 +66,7 @@ CREATE TABLE memhub.retired_vectors (
     CHECK (vector_dims(embedding) = dimension)
 );
 
--- A trigger and not part of the retiring statement: a vector committed while a revise runs would else be lost.
+-- A trigger and not part of the retiring statement: a vector committed while a revise runs would otherwise be lost.
 -- For each row: a memory has few vectors and often none yet, and one for the statement then cost a revise 0.05 ms.
 CREATE FUNCTION memhub.keep_retired_vector() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
@@ -80,3 +80,18 @@ $$;
 
 CREATE TRIGGER live_vectors_keep AFTER DELETE ON memhub.live_vectors
     FOR EACH ROW EXECUTE FUNCTION memhub.keep_retired_vector();
+
+-- The past of a model that is in use, or that is to be, is evidence of every search: only what nobody asks for goes.
+CREATE FUNCTION memhub.guard_retired_vector() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+    IF NOT current_user = 'memhub_operator'
+        AND EXISTS (SELECT FROM memhub.embedding_models WHERE id = OLD.model_id AND state <> 'retired') THEN
+        RAISE EXCEPTION 'vectors of the past of model % stay while it is in use', OLD.model_id
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+    END IF;
+    RETURN OLD;
+END
+$$;
+
+CREATE TRIGGER retired_vectors_guard BEFORE DELETE ON memhub.retired_vectors
+    FOR EACH ROW EXECUTE FUNCTION memhub.guard_retired_vector();

@@ -16,8 +16,8 @@ GRANT UPDATE (state, floor, dimension) ON memhub.embedding_models TO memhub_serv
 GRANT UPDATE (response) ON memhub.idempotency_keys TO memhub_server, memhub_operator;
 GRANT UPDATE ON memhub.memory_counters, memhub.term_frequencies TO memhub_server, memhub_operator;
 
-GRANT DELETE ON memhub.live_memories, memhub.live_vectors, memhub.embedding_work, memhub.idempotency_keys,
-    memhub.counter_deltas, memhub.term_frequencies TO memhub_server, memhub_operator;
+GRANT DELETE ON memhub.live_memories, memhub.live_vectors, memhub.retired_vectors, memhub.embedding_work,
+    memhub.idempotency_keys, memhub.counter_deltas, memhub.term_frequencies TO memhub_server, memhub_operator;
 
 -- What purge empties.
 GRANT UPDATE (content, content_hash, document, category, tags, source, reason, purged_at) ON memhub.memory_revisions
@@ -25,7 +25,7 @@ GRANT UPDATE (content, content_hash, document, category, tags, source, reason, p
 GRANT UPDATE (details) ON memhub.audit_events TO memhub_operator;
 GRANT UPDATE (category, tags, source) ON memhub.attestations TO memhub_operator;
 GRANT UPDATE (fingerprint) ON memhub.idempotency_keys TO memhub_operator;
-GRANT DELETE ON memhub.retired_vectors, memhub.memory_counters TO memhub_operator;
+GRANT DELETE ON memhub.memory_counters TO memhub_operator;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.procrastinate_jobs, public.procrastinate_workers,
     public.procrastinate_periodic_defers, public.procrastinate_events TO memhub_server, memhub_operator;

@@ -21,6 +21,7 @@ _TOLD = {
     "failed_jobs": "failed jobs past MEMHUB_FAILED_JOB_RETENTION_DAYS",
     "embedding_work": "pieces of work for retired models and purged revisions",
     "vectors": "vectors of retired models",
+    "past_vectors": "vectors of the past of retired models",
     "runs": "rows about runs past MEMHUB_RUN_RETENTION_DAYS",
     "folded_deltas": "counter deltas folded into their totals",
     "settled_words": "index of words settled after an import that was killed",

@@ -25,6 +25,7 @@ _KEYS = _SQL["collect_idempotency_keys"]
 _JOBS = _SQL["collect_jobs"]
 _WORK = _SQL["collect_embedding_work"]
 _VECTORS = _SQL["collect_vectors"]
+_PAST_VECTORS = _SQL["collect_past_vectors"]
 _RUNS = _SQL["collect_runs"]
 _SETTLE_WORDS = _SQL["settle_words"]
 _MERGE_WORDS = _SQL["merge_words"]
@@ -67,6 +68,7 @@ def _kinds(settings: Settings) -> tuple[Kind, ...]:
         ("failed_jobs", _JOBS, (queues, ["failed"], settings.failed_job_retention_days)),
         ("embedding_work", _WORK, ()),
         ("vectors", _VECTORS, ()),
+        ("past_vectors", _PAST_VECTORS, ()),
         ("runs", _RUNS, (settings.run_retention_days, RUNS_KEPT_MAX)),
         ("folded_deltas", _FOLD, ()),
     )

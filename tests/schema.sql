@@ -144,6 +144,20 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION memhub.guard_retired_vector() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog'
+    AS $$
+BEGIN
+    IF NOT current_user = 'memhub_operator'
+        AND EXISTS (SELECT FROM memhub.embedding_models WHERE id = OLD.model_id AND state <> 'retired') THEN
+        RAISE EXCEPTION 'vectors of the past of model % stay while it is in use', OLD.model_id
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = TG_NAME;
+    END IF;
+    RETURN OLD;
+END
+$$;
+
 CREATE FUNCTION memhub.guard_revision() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog'
@@ -801,6 +815,8 @@ CREATE TRIGGER project_aliases_clock BEFORE INSERT OR UPDATE OF created_at ON me
 
 CREATE TRIGGER projects_clock BEFORE INSERT OR UPDATE OF created_at ON memhub.projects FOR EACH ROW EXECUTE FUNCTION memhub.refuse_foreign_created_at();
 
+CREATE TRIGGER retired_vectors_guard BEFORE DELETE ON memhub.retired_vectors FOR EACH ROW EXECUTE FUNCTION memhub.guard_retired_vector();
+
 ALTER TABLE ONLY memhub.api_tokens
     ADD CONSTRAINT api_tokens_project_id_tenant_fkey FOREIGN KEY (project_id, tenant) REFERENCES memhub.projects(id, tenant);
 
@@ -1015,7 +1031,7 @@ GRANT SELECT,INSERT ON TABLE memhub.projects TO memhub_operator;
 GRANT UPDATE(display_name) ON TABLE memhub.projects TO memhub_server;
 GRANT UPDATE(display_name) ON TABLE memhub.projects TO memhub_operator;
 
-GRANT SELECT,INSERT ON TABLE memhub.retired_vectors TO memhub_server;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.retired_vectors TO memhub_server;
 GRANT SELECT,INSERT,DELETE ON TABLE memhub.retired_vectors TO memhub_operator;
 
 GRANT SELECT ON TABLE memhub.schema_migrations TO memhub_server;

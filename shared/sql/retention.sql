@@ -114,6 +114,27 @@ WITH model AS MATERIALIZED (
 )
 SELECT count(*) FROM gone;
 
+-- name: collect_past_vectors
+-- Vectors of the past of retired models. $1 rows int
+WITH model AS MATERIALIZED (
+    SELECT id FROM memhub.embedding_models WHERE state = 'retired' ORDER BY id FOR SHARE
+), spent AS MATERIALIZED (
+    SELECT vector.project_id, vector.model_id, vector.memory_id, vector.revision_no, vector.chunk_no
+    FROM model CROSS JOIN memhub.projects AS project CROSS JOIN LATERAL (
+        SELECT project_id, model_id, memory_id, revision_no, chunk_no FROM memhub.retired_vectors
+        WHERE project_id = project.id AND model_id = model.id
+        ORDER BY memory_id, revision_no, chunk_no
+        LIMIT $1::int) AS vector
+    LIMIT $1
+), gone AS (
+    DELETE FROM memhub.retired_vectors AS vector USING spent
+    WHERE vector.project_id = spent.project_id AND vector.model_id = spent.model_id
+        AND vector.memory_id = spent.memory_id AND vector.revision_no = spent.revision_no
+        AND vector.chunk_no = spent.chunk_no
+    RETURNING vector.model_id
+)
+SELECT count(*) FROM gone;
+
 -- name: collect_runs
 -- $1 days float8, $2 runs kept of each actor int, $3 rows int
 WITH gone AS (

@@ -18,6 +18,7 @@ NOTHING = {
     "failed_jobs": 0,
     "embedding_work": 0,
     "vectors": 0,
+    "past_vectors": 0,
     "runs": 0,
     "folded_deltas": 0,
     "settled_words": 0,

@@ -556,6 +556,13 @@ FORBIDDEN = [
     ),
     Forbidden(
         invariant=13,
+        sentence="a vector of the past of a model in use taken away",
+        sql=_vector("retired_vectors", 1) + "DELETE FROM memhub.retired_vectors WHERE memory_id = $active",
+        by="retired_vectors_guard",
+        operator=PURGED,
+    ),
+    Forbidden(
+        invariant=13,
         sentence="embedding work for no revision",
         sql="INSERT INTO memhub.embedding_work (project_id, memory_id, revision_no, model_id) VALUES"
         " ($here, $active, 3, 1)",

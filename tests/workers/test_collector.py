@@ -14,7 +14,8 @@ from shared.counters import CounterBuffer
 from shared.database import Database
 from shared.domain import Memory, ProjectScope
 from shared.memories.remember import remember
-from shared.memories.requests import Remember
+from shared.memories.requests import Remember, Revise
+from shared.memories.revise import revise
 from shared.settings import Settings
 from tests.workers.conftest import AUTHOR, Write
 from workers.collector import CollectorActor
@@ -175,3 +176,34 @@ async def test_vectors_of_a_retired_model_go_and_those_of_the_current_one_stay(
     assert [tuple(row) for row in models] == [(next(iter(shelf.models)), 5)]
     assert await connection.fetchval("SELECT count(*) FROM memhub.retired_vectors") == 0
     assert await connection.fetchval("SELECT details ->> 'vectors' FROM memhub.fleet_runs") == "10"
+
+
+async def test_the_past_of_a_retired_model_goes_and_that_of_the_current_one_stays(
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    shelf: Shelf,
+    write: Write,
+    embed: Callable[[Memory], Awaitable[None]],
+    collecting: CollectorActor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Fails without `collect_past_vectors` among the kinds.
+    monkeypatch.setattr(retention, "BATCH_ROWS", 2)
+    for number in range(3):
+        memory = await write(f"Fact number {number}")
+        await embed(memory)
+        request = Revise(memory_id=memory.memory_id, expected_revision=1, content=f"Now {number}")
+        await revise(connection, scope, AUTHOR, request)
+    await connection.execute(
+        """WITH old AS (INSERT INTO memhub.embedding_models (name, dimension, floor, state, created_at)
+                        VALUES ('old', 8, .3, 'retired', now()) RETURNING id)
+           INSERT INTO memhub.retired_vectors (
+               project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)
+           SELECT project_id, memory_id, revision_no, old.id, dimension, chunk, embedding
+           FROM memhub.retired_vectors, old, generate_series(0, 1) AS chunk"""
+    )
+    await collecting.collect()
+
+    models = await connection.fetch("SELECT model_id, count(*) FROM memhub.retired_vectors GROUP BY 1")
+    assert [tuple(row) for row in models] == [(next(iter(shelf.models)), 3)]
+    assert await connection.fetchval("SELECT details ->> 'past_vectors' FROM memhub.fleet_runs") == "6"
