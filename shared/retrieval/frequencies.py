@@ -38,6 +38,6 @@ async def count(connection: asyncpg.Connection, project_id: UUID) -> int | None:
 
 
 async def refresh(connection: asyncpg.Connection, *, projects_max: int = PROJECTS_MAX) -> int:
-    """Counts what is due, at most `projects_max` projects, each in its own transaction; how many it were."""
+    """Counts what is due, at most `projects_max` projects, each in its own transaction; how many there were."""
     counted = [await count(connection, project_id) for project_id in await due(connection, projects_max=projects_max)]
     return sum(memories is not None for memories in counted)

@@ -1,8 +1,9 @@
 -- Only what the whole project sees is counted: a count, or a spelling, would give a conversation's words away.
 
 -- name: due
--- Projects whose words should be counted again: never counted, something written since, or a day old. Counting costs
--- the size of a project, so it is due when $2 for each 1,000 of its memories have passed.
+-- Projects whose words should be counted again: never counted, a memory written, revised, imported or gone since, or a
+-- day old. Counting costs the size of a project, and so does looking whether it changed: both are due when $2 for each
+-- 1,000 of its memories have passed.
 -- $1 projects at most int, $2 seconds float8
 SELECT project.id
 FROM memhub.projects AS project LEFT JOIN memhub.counted_projects AS counted ON counted.project_id = project.id
@@ -10,10 +11,10 @@ WHERE CASE WHEN counted.project_id IS NULL
            THEN EXISTS (
                SELECT FROM memhub.live_memories AS live WHERE live.project_id = project.id AND live.scope_key = '')
            ELSE counted.counted_at < now() - interval '1 second' * ($2::float8 * counted.memories / 1000)
-                AND (counted.counted_at < now() - interval '1 day' OR EXISTS (
-                    SELECT FROM memhub.live_memories AS live
-                    WHERE live.project_id = project.id AND live.status = 'ACTIVE' AND live.scope_key = ''
-                        AND live.created_at > counted.counted_at)) END
+                AND (counted.counted_at < now() - interval '1 day' OR (
+                    SELECT count(*) <> counted.memories OR max(live.updated_at) > counted.counted_at
+                    FROM memhub.live_memories AS live
+                    WHERE live.project_id = project.id AND live.scope_key = '')) END
 ORDER BY counted.counted_at NULLS FIRST, project.id
 LIMIT $1::int;
 

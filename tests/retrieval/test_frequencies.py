@@ -53,6 +53,22 @@ async def test_a_project_is_due_once_and_again_after_a_write(searcher: Searcher)
     assert await frequencies.refresh(server) == 1
 
 
+async def test_a_project_is_due_after_a_revise_and_after_a_forget(searcher: Searcher) -> None:
+    # Fails where `due` looks at created_at, or not at how many memories there are.
+    server = searcher.client.connection
+    memory_id = await searcher.saved("A queue of jobs.")
+    await count(searcher)
+    await searcher.client.revise(memory_id, 1, content="A vermilion queue.")
+    await dated_back(searcher, timedelta(minutes=1))
+    assert await frequencies.refresh(server) == 1
+    assert "vermilion" in await counted(searcher)
+
+    await searcher.client.forget(memory_id)
+    await dated_back(searcher, timedelta(minutes=1))
+    assert await frequencies.refresh(server) == 1
+    assert await counted(searcher) == {}
+
+
 async def test_a_count_of_yesterday_is_made_anew(searcher: Searcher) -> None:
     await searcher.saved("A queue of jobs.")
     await count(searcher)
