@@ -45,11 +45,7 @@ class CounterBuffer:
     def count(self, project_id: UUID, memory_ids: Iterable[UUID], use: Use) -> None:
         """One hit for each memory; touches no database."""
         for memory_id in memory_ids:
-            key = (project_id, memory_id, use)
-            if key in self._hits or len(self._hits) < self._entries_max:
-                self._hits[key] += 1
-            else:
-                self.missed += 1
+            self._add((project_id, memory_id, use), 1)
 
     async def flush(self, connection: asyncpg.Connection) -> int:
         """Appends what was counted in one INSERT, commits, and returns the rows.
@@ -71,6 +67,13 @@ class CounterBuffer:
         except _UNKNOWN:
             raise
         except asyncpg.PostgresError:
-            self._hits.update(taken)
+            for key, hits in taken.items():
+                self._add(key, hits)
             raise
         return len(taken)
+
+    def _add(self, key: tuple[UUID, UUID, Use], hits: int) -> None:
+        if key in self._hits or len(self._hits) < self._entries_max:
+            self._hits[key] += hits
+        else:
+            self.missed += hits

@@ -47,8 +47,26 @@ def test_a_full_buffer_counts_what_it_knows_and_tells_what_it_missed() -> None:
     assert (len(buffer), buffer.missed) == (2, 1)
 
 
+async def test_what_was_refused_stays_within_the_bound(
+    server_connection: asyncpg.Connection, project_id: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Fails where a refused flush gives everything back whatever was counted meanwhile.
+    buffer, meanwhile = CounterBuffer(entries_max=2), [uuid4(), uuid4()]
+    buffer.count(project_id, [uuid4()], "search")
+
+    async def refused(*_: object) -> None:
+        buffer.count(project_id, meanwhile, "search")
+        raise asyncpg.ReadOnlySQLTransactionError
+
+    monkeypatch.setattr(type(server_connection), "execute", refused)
+    with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
+        await buffer.flush(server_connection)
+
+    assert (len(buffer), buffer.missed) == (2, 1)
+
+
 async def test_what_the_server_refused_stays_counted(server_connection: asyncpg.Connection, project_id: UUID) -> None:
-    # Fails without `self._hits.update(taken)`.
+    # Fails without `self._add` in `flush`.
     buffer = CounterBuffer()
     buffer.count(project_id, [uuid4()], "search")
     async with server_connection.transaction(readonly=True):
