@@ -180,7 +180,9 @@ def _fetched(url: str, path: Path) -> Path:
 def _tell(report: Report, wish: Wish, format: Format) -> None:
     problems = Console(stderr=True)
     for problem in report.problems[:PROBLEMS_SHOWN]:
-        problems.print(f"{problem.place.told}: {problem.reason}", highlight=False, markup=False, soft_wrap=True)
+        # Names of another system's fields may be no Unicode.
+        line = f"{problem.place.told}: {problem.reason}".encode(errors="backslashreplace").decode()
+        problems.print(line, highlight=False, markup=False, soft_wrap=True)
     untold = sum(report.counts[kind] for kind in ("bad", "sensitive", "expired")) - PROBLEMS_SHOWN
     if untold > 0:
         problems.print(f"and {untold:,} more", highlight=False)

@@ -114,6 +114,8 @@ class _Reader:
                 if not self._more():
                     raise self._broken(incomplete.msg) from None
                 continue
+            except ValueError:
+                raise self._broken("a number has more digits than can be read") from None
             except RecursionError:
                 raise self._broken("it is nested too deeply") from None
             size = end - self._at

@@ -61,14 +61,18 @@ async def _pass(
     made = batches(items)
     held: list[Place] = []
     making = asyncio.create_task(asyncio.to_thread(next, made, None))
-    while (batch := await making) is not None:
-        making = asyncio.create_task(asyncio.to_thread(next, made, None))
-        written = await _write(writer, batch)
-        report.counts.update(written.counts)
-        for problem in (*batch.problems, *written.problems):
-            report.tell(problem)
-        held += written.held
-        progress(source.read_bytes)
+    try:
+        while (batch := await making) is not None:
+            making = asyncio.create_task(asyncio.to_thread(next, made, None))
+            written = await _write(writer, batch)
+            report.counts.update(written.counts)
+            for problem in (*batch.problems, *written.problems):
+                report.tell(problem)
+            held += written.held
+            progress(source.read_bytes)
+    finally:
+        # Its thread reads the file that the caller is about to close.
+        await asyncio.wait({making})
     return held
 
 

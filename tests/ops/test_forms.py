@@ -305,10 +305,23 @@ def test_a_document_is_read_whole_whatever_the_window(chunk: int, monkeypatch: p
     assert found == [("memories", 1, {"a": "é☃ ]}"}), ("memories", 2, 17), ("memories", 3, "z")]
 
 
-@pytest.mark.parametrize("text", ["", "[1, 2", "{", '{"a" 1}', "[1 2]", '{"memories": [{"a": \xff}]}', "nonsense"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1, 2", "{", '{"a" 1}', "[1 2]", '{"memories": [{"a": \xff}]}', "nonsense", "[" + "1" * 5_000 + "]"],
+)
 def test_a_document_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(documents.BrokenDocument):
         list(documents.elements(BytesIO(text.encode("latin-1"))))
+
+
+async def test_a_field_whose_name_is_no_unicode_is_told(
+    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails without backslashreplace in `_tell`.
+    (tmp_path / "memories.json").write_text('{"memories": [{"content": "Kept.", "a\\ud800": 1}]}')
+
+    assert await bring(settings, tmp_path / "memories.json", project="any", format=Format.JSONL) == 1
+    assert "unknown fields: a\\ud800" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ class Reader:
         return life
 
     def _id(self, memory_id: UUID, *, moved: bool) -> UUID:
-        # Beside the project that it came from, one id would else mean two memories of a tenant.
+        # Beside the project that it came from, one id would otherwise mean two memories of a tenant.
         return uuid5(self._target, str(memory_id)) if moved and self._target is not None else memory_id
 
 
