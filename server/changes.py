@@ -1,4 +1,4 @@
-"""Follows the feed of changes while anybody watches a resource, and tells each watcher what is its to know."""
+"""Follows the feed of changes while anybody watches a resource, and tells each watcher what it may see."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Upkeep:
             logs.event("worker_not_started", level="WARNING", code=refused.code)
 
     async def _revive(self) -> None:
-        from shared.embedded import ensure_running  # noqa: PLC0415 - only who embeds pays for its import
+        from shared.embedded import ensure_running  # noqa: PLC0415 - only a process with an embedded database pays for it
 
         if self._is_gone():
             return
@@ -87,7 +87,7 @@ class Upkeep:
         """Whether the embedded database that was opened was deleted since: no other is made in its place unasked."""
         if self._settings.database_url is not None:
             return False
-        from shared.embedded import folder  # noqa: PLC0415 - only who embeds pays for its import
+        from shared.embedded import folder  # noqa: PLC0415 - only a process with an embedded database pays for it
 
         gone = not folder.locate(self._settings.data_dir).is_made
         if gone:

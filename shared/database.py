@@ -221,7 +221,7 @@ async def _pool(dsn: str, settings: Settings, application: str, session: Mapping
 def _connection_class() -> Any:
     if not exports_traces():
         return asyncpg.Connection
-    from shared.tracing.connection import TracedConnection  # noqa: PLC0415 - only who exports pays for its import
+    from shared.tracing.connection import TracedConnection  # noqa: PLC0415 - only a process that traces pays for it
 
     return TracedConnection
 

@@ -60,14 +60,14 @@ async def prepare(dsn: str, *, own: bool) -> None:
 
 def attach(settings: Settings, lease: ExitStack) -> str:
     """The DSN of the embedded database, running and kept running as long as `lease` is open; blocks."""
-    from shared.embedded import attach  # noqa: PLC0415 - only who embeds pays for its import
+    from shared.embedded import attach  # noqa: PLC0415 - only a process with an embedded database pays for it
 
     return lease.enter_context(attach(settings.data_dir)).dsn
 
 
 def borrow(settings: Settings, lease: ExitStack) -> str:
     """`attach` for a command that ends soon: what it had to start is stopped again, unless somebody uses it."""
-    from shared.embedded import is_running, stop_if_idle  # noqa: PLC0415 - only who embeds pays for its import
+    from shared.embedded import is_running, stop_if_idle  # noqa: PLC0415 - only a process with an embedded database pays for it
 
     if not is_running(settings.data_dir):
         lease.callback(stop_if_idle, settings.data_dir)  # before the lease, so after its end

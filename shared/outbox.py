@@ -78,8 +78,8 @@ class Waker:
     async def aclose(self) -> None:
         """Sends what is owed and ends."""
         if self._waking is not None:
-            await asyncio.wait({self._waking}, timeout=_CLOSE_S)
-            self._waking.cancel()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._waking, _CLOSE_S)
 
     async def _wake(self) -> None:
         while self._owed:

@@ -232,7 +232,7 @@ def load() -> Settings:
 
 
 def unknown() -> list[str]:
-    """Variables that look like settings and are none: a misspelt one would else be a default that nobody chose."""
+    """Variables that look like settings and are none: a misspelt one would otherwise be a default that nobody chose."""
     known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} | _OTHERS
     return sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
 

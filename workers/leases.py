@@ -65,7 +65,7 @@ class Leases:
             revision_no,
             self._settings.embedding_batch_rows,
             self._settings.embedding_lease_s,
-            SUSPECT_ATTEMPTS,
+            min(SUSPECT_ATTEMPTS, self._settings.embedding_attempts_max),
         )
 
     async def claim_due(self, *, models: list[int]) -> list[Work]:

@@ -48,7 +48,7 @@ def _traced() -> Iterator[None]:
     if not exports_traces():
         yield
         return
-    from shared import tracing  # noqa: PLC0415 - only who exports pays for its import
+    from shared import tracing  # noqa: PLC0415 - only a process that traces pays for it
 
     tracing.begin("memhub-worker")
     try:

@@ -95,7 +95,7 @@ class Shift:
 def _spans() -> list[WorkerMiddleware]:
     if not exports_traces():
         return []
-    from workers.spans import traced  # noqa: PLC0415 - only who exports pays for its import
+    from workers.spans import traced  # noqa: PLC0415 - only a process that traces pays for it
 
     return [traced]
 

@@ -103,7 +103,7 @@ class QueryEmbedder:
             return Absent(Reason.SLOW)
         except httpx2.ConnectError:
             return Absent(Reason.ABSENT)
-        except httpx2.TransportError:
+        except httpx2.HTTPError:
             return Absent(Reason.FAILED)
         if response.status_code == 404:
             return Absent(Reason.OTHER_MODEL)

@@ -18,7 +18,7 @@ from shared.retrieval import cursors
 _RESOLVED = statements.load("conflicts")["resolved"]
 
 NOTHING_OPEN = (
-    "Nobody looks for contradictions by themselves yet, so none are listed as open; that does not mean that there are"
+    "Contradictions are not detected automatically yet, so none are listed as open; that does not mean that there are"
     " none. Compare what memory_search finds, and settle one with memory_remember and supersedes."
 )
 NONE_RESOLVED = "Nothing that you may see was superseded in this project."

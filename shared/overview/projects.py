@@ -53,6 +53,6 @@ async def slugs(connection: asyncpg.Connection, view: View) -> list[str]:
 
 
 async def projects(connection: asyncpg.Connection, view: View) -> tuple[Project, ...]:
-    """At most PROJECTS_MAX, the one that was whose newest memory is newest first."""
+    """At most PROJECTS_MAX, the one that was written to last first."""
     rows = await connection.fetch(_PROJECTS, view.tenant, view.project_id, PROJECTS_MAX)
     return tuple(Project(**dict(row) | {"aliases": tuple(row["aliases"])}) for row in rows)

@@ -4,8 +4,8 @@ SELECT pg_current_snapshot()::text;
 -- name: since
 -- What became visible since a snapshot, and the snapshot to ask from next; one row without an event when nothing did.
 -- Reading by id > last would lose the rows that commit late, reading below the oldest open transaction would wait for
--- it; visibility itself gives each row once, with the first look after its commit. Which rows a full answer holds is
--- all the same, since anything may have changed then: the LIMIT needs no order.
+-- it; visibility itself gives each row once, with the first look after its commit. Which rows a full answer holds does
+-- not matter, since anything may have changed then: the LIMIT needs no order.
 -- $1 snapshot text, $2 limit int
 SELECT pg_current_snapshot()::text AS snapshot, changed.tenant, changed.project_id, changed.slug, changed.memory_id,
        changed.scope_key, changed.event

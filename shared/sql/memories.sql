@@ -3,7 +3,7 @@
 -- 1.6 ms against 0.6. It inserts plainly: a key or a content that is taken fails on its constraint, nothing is written,
 -- and the caller goes the careful way. No row comes back when a live twin was seen at once.
 -- Twins are looked up by the whole key of their index, one lookup for each scope: a generic plan made while the table
--- was small would else read every live memory of the project.
+-- was small would otherwise read every live memory of the project.
 -- No row either for an expiry that has passed: whether the request is the replay of one that was in time is known to the
 -- careful way alone.
 -- The key is claimed first: everything else hangs on `claimed` by reference.
@@ -72,7 +72,7 @@ FROM words;
 -- name: revise
 -- Compare-and-set: the UPDATE moves the head only from the revision that the caller has read, and its RETURNING
 -- reads the clock after the row lock and what the new revision keeps of the old one. Rows are found by their whole keys,
--- of the parameters: else the planner takes every revision of the project with that number.
+-- of the parameters: otherwise the planner takes every revision of the project with that number.
 -- One revision is open at a time, so `spoken` reads from `closed`. The live row is replaced by INSERT ... FROM the DELETE:
 -- an UPDATE fails on its vectors, an independent DELETE and INSERT on the key.
 -- No row comes back when anything stood against it; nothing is written then, so that without an idempotency key it can
@@ -145,7 +145,7 @@ FROM moved;
 
 -- name: retire
 -- Takes memories that the caller has locked out of the live set: superseded by $4, or forgotten when that is NULL.
--- Rows are found by $3 beside `retired`: else the planner reads every revision of the project.
+-- Rows are found by $3 beside `retired`: otherwise the planner reads every revision of the project.
 -- $1 project uuid, $2 tenant text, $3 memories uuid[], $4 successor uuid, $5 retired by text, $6 client text,
 -- $7 request id text, $8 audit details jsonb
 WITH clock AS MATERIALIZED (

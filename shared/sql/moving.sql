@@ -68,7 +68,7 @@ WHERE ($1::text IS NULL OR project.tenant = $1) AND ($2::uuid IS NULL OR project
 SELECT memhub.gather_words();
 
 -- name: settle_words
--- The own lock first: of two imports that end together one else settled for neither.
+-- The own lock first: otherwise, of two imports that end together, neither would settle.
 SELECT pg_advisory_unlock_shared(hashtextextended('memhub.gather_words', 0)) AS unlocked,
        memhub.settle_words() AS settled;
 

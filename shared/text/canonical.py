@@ -18,7 +18,7 @@ _CODE = re.compile(r"(```.*?```|`[^`]+`)", re.DOTALL)
 _SPACES = re.compile(r"\s+")
 _BLOCK = re.compile(r":[^\S\n]*\n[^\S\n]+\S")
 _SPACES_IN_LINE = re.compile(r"(?<=\S)[^\S\n]+(?=\S)")
-# Starts at the first blank of a run only: 32,000 blanks would else be scanned 32,000 times.
+# Starts at the first blank of a run only: 32,000 blanks would otherwise be scanned 32,000 times.
 _LINE_ENDS = re.compile(r"(?<![^\S\n])[^\S\n]*\n(?:[^\S\n]*\n)*")
 _PLAIN_WORDS = re.compile(rf"""[("'\[{{«“‘„¿¡]*({_LETTER}+(?:[-'’]{_LETTER}+)*)[.,;:!?)"'\]}}»”’…。、，！？]*""")
 _WORD = re.compile(rf"{_LETTER}+")

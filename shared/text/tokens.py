@@ -39,7 +39,7 @@ class _Name:
     extra: tuple[str, ...]
 
 
-# Bounded: `a.a.a.` would else be scanned to its end from each of its words.
+# Bounded: `a.a.a.` would otherwise be scanned to its end from each of its words.
 _SCHEME = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{0,31}+://")
 _THOUSANDS = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
 _CHAIN = re.compile(rf"(?<![\w-])--?[A-Za-z][\w-]*|[.@#]?[\w{MARKS}][\w{MARKS}@.:/\\+#~-]*")

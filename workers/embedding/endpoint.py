@@ -148,7 +148,7 @@ async def _answer(asked: _Asked, inference: Inference) -> Response:
     if asked.dimensions not in (None, dimension):
         raise _Refusal(400, f"dimensions: the model gives {dimension}.", param="dimensions")
     vectors = await inference.embed(asked.texts, purpose=asked.purpose)
-    tokens = await inference.count_tokens(asked.texts, purpose=asked.purpose)
+    tokens = await inference.count_tokens(asked.texts)
     answer = {
         "object": "list",
         "data": [

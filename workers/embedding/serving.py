@@ -154,8 +154,8 @@ def _bound_file(path: Path) -> socket.socket:
 
 @contextmanager
 def _claimed_port(host: str, port: int) -> Iterator[socket.socket | None]:
-    # With its protocol named, asyncio switches Nagle's algorithm off: else an answer waits 40 ms of a query's 150 for
-    # the client's delayed acknowledgement.
+    # With its protocol named, asyncio switches Nagle's algorithm off: otherwise an answer waits 40 ms of a query's 150
+    # for the client's delayed acknowledgement.
     with socket.socket(_family(host), socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
