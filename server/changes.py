@@ -7,11 +7,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from server import resources
+from server import background, resources
 from server.gateway import Gateway
-from shared import logs
 from shared.domain import Change, Changes
-from shared.errors import BackendBusy, MemhubError
+from shared.errors import BackendBusy
 
 POLL_S = 0.5
 """An update arrives within two seconds of its commit: one poll, one query, and room for a busy machine."""
@@ -98,17 +97,12 @@ class Hub:
         try:
             while self._watches:
                 await asyncio.sleep(self._poll_s)
+                # While the database is away the snapshot stays, so that nothing is missed afterwards.
                 async with self._reading:
-                    await self._advance_if_possible()
+                    with background.surviving("feed_interrupted"):
+                        await self._advance()
         finally:
             self._following = self._snapshot = None
-
-    async def _advance_if_possible(self) -> None:
-        """While the database is away the snapshot stays, so that nothing is missed afterwards."""
-        try:
-            await self._advance()
-        except MemhubError as failure:
-            logs.event("feed_interrupted", level="WARNING", code=failure.code)
 
     async def _advance(self) -> None:
         backend = await self._gateway.backend()

@@ -14,7 +14,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import ListenHandler, ResourceUpdated, ServerEvent
 
-from server import resources
+from server import background, resources
 from server.call import Caller
 from server.changes import Audience, Hub, Watch
 from shared.errors import BackendBusy, InvalidArgument
@@ -130,7 +130,8 @@ class _Session:
             self._wake.clear()
             changed, self._changed = list(self._changed), {}
             for uri in changed:
-                await self._connection.send_resource_updated(uri)
+                with background.surviving("update_not_told"):
+                    await self._connection.send_resource_updated(uri)
 
 
 def _of_session(session: ServerSession, hub: Hub) -> _Session:

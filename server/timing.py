@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
-
+from server import background
 from server.gateway import Gateway
 from server.record import Leg, Meter
 from shared import timings
-from shared.errors import MemhubError
 
 
 class Timed:
@@ -37,12 +34,10 @@ class Timed:
 
     async def run(self) -> None:
         """Writes every `flush_s`, until cancelled."""
-        while True:
-            await asyncio.sleep(self._flush_s)
-            await self.flush()
+        await background.every(self._flush_s, self.flush, event="timings_not_written")
 
     async def flush(self) -> None:
         if not self._buffer:
             return
-        with suppress(MemhubError):
+        with background.surviving("timings_not_written"):
             await (await self._gateway.backend()).keep_timings(self._buffer)

@@ -8,13 +8,15 @@ from typing import Any
 
 import anyio.to_thread
 
+from server import background
 from shared import logs
 from shared.counters import CounterBuffer, Flushes
 from shared.database import Database
-from shared.errors import MemhubError
 from shared.fleet import ensure_worker
 from shared.outbox import Waker
 from shared.settings import Settings
+
+_NOT_FLUSHED = "counters_not_flushed"
 
 
 class Upkeep:
@@ -36,7 +38,7 @@ class Upkeep:
 
     def start(self) -> None:
         """Begins to flush, and looks for a worker."""
-        self._spawn(self._flush_now_and_then())
+        self._spawn(background.every(self._settings.stats_flush_s, self._flush, event=_NOT_FLUSHED))
         self.ensure_worker()
 
     def ensure_worker(self) -> None:
@@ -65,22 +67,18 @@ class Upkeep:
     async def _ensure_worker(self) -> None:
         if self._is_gone():
             return
-        try:
+        with background.surviving("worker_not_started"):
             if await anyio.to_thread.run_sync(ensure_worker, self._settings.data_dir, self._settings):
                 logs.event("worker_started")
-        except MemhubError as refused:
-            logs.event("worker_not_started", level="WARNING", code=refused.code)
 
     async def _revive(self) -> None:
         from shared.embedded import ensure_running  # noqa: PLC0415 - only a process with an embedded database pays for it
 
         if self._is_gone():
             return
-        try:
+        with background.surviving("database_not_revived"):
             await anyio.to_thread.run_sync(ensure_running, self._settings.data_dir)
             logs.event("database_revived")
-        except MemhubError as refused:
-            logs.event("database_not_revived", level="WARNING", code=refused.code)
         self.ensure_worker()
 
     def _is_gone(self) -> bool:
@@ -94,18 +92,14 @@ class Upkeep:
             logs.event("database_gone", level="ERROR")
         return gone
 
-    async def _flush_now_and_then(self) -> None:
-        while True:
-            await asyncio.sleep(self._settings.stats_flush_s)
-            await self._flush()
-
     async def _flush(self) -> None:
         if not len(self.counters):
             return
-        try:
-            async with self._database.connection("write") as connection:
-                await self.counters.flush(connection)
+        with background.surviving(_NOT_FLUSHED):
+            try:
+                async with self._database.connection("write") as connection:
+                    await self.counters.flush(connection)
+            except Exception:
+                self._failed += 1
+                raise
             self._written += 1
-        except MemhubError as refused:
-            self._failed += 1
-            logs.event("counters_not_flushed", level="WARNING", code=refused.code)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from uuid import UUID
 
+from server import background
 from server.gateway import Gateway
-from shared import logs, tokens
-from shared.errors import MemhubError
+from shared import tokens
 
 IDS_MAX = 100_000
 
@@ -37,11 +37,12 @@ class Usage:
         used, self._used = self._used, set()
         if not used:
             return
-        try:
-            backend = await self._gateway.backend()
-            async with backend.connection("write") as connection:
-                await tokens.note_used(connection, used)
-        except MemhubError as failure:
-            self._used |= used
-            self._first.set()
-            logs.event("token_use_not_written", level="WARNING", code=failure.code, tokens=len(used))
+        with background.surviving("token_use_not_written", tokens=len(used)):
+            try:
+                backend = await self._gateway.backend()
+                async with backend.connection("write") as connection:
+                    await tokens.note_used(connection, used)
+            except BaseException:
+                self._used |= used
+                self._first.set()
+                raise

@@ -1,7 +1,8 @@
 """The real stdio server over the in-memory backend, with handles for a test to hold it by.
 
-The database is there when the file TEST_DATABASE is. A memory `slow` makes the file `begun` beside
-it, waits in its write for `go` and then makes `written`; `noisy` prints to stdout; `bug` crashes.
+The database is there when the file TEST_DATABASE is; while `broken` is beside it, opening it meets a bug. A memory
+`slow` makes the file `begun` beside it, waits in its write for `go` and then makes `written`; `noisy` prints to
+stdout; `bug` crashes.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ def _print_everywhere() -> None:
 
 
 async def opener() -> Child:
+    if os.path.exists(DATABASE.with_name("broken")):  # noqa: ASYNC240
+        raise RuntimeError("the text of this exception quotes a memory")
     if not os.path.exists(DATABASE):  # noqa: ASYNC240
         raise BackendUnavailable("The database cannot be reached.", next="Start it and call again.")
     return Child(slugs=with_project().slugs)
