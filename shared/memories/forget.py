@@ -62,9 +62,9 @@ async def _forget(
         author.request_id,
         idempotency.encode({} if reason is None else {"reason": reason}),
     )
-    memory = (await rows.read(connection, scope, author, memory_id)).memory
     if row is not None:
-        return Forgotten(outcome="forgotten", memory=memory)
+        return Forgotten(outcome="forgotten", memory=rows.memory(row))
+    memory = (await rows.read(connection, scope, author, memory_id)).memory
     match memory.status:
         case Status.DELETED:
             return Forgotten(outcome="already_forgotten", memory=memory)

@@ -177,6 +177,7 @@ SELECT id, revision_no, at FROM retired ORDER BY id;
 -- name: forget
 -- `retire` for one memory in one round trip. No row comes back when it is not there to be forgotten, or when the UPDATE
 -- waited for a revision: this statement's snapshot then holds neither its words to close nor its live row to delete.
+-- It answers with all that its caller is told: a second statement could fail after this one has committed.
 -- $1 project uuid, $2 tenant text, $3 memory uuid, $4 the caller's conversation text, $5 client text,
 -- $6 request id text, $7 audit details jsonb
 WITH head AS MATERIALIZED (
@@ -190,7 +191,7 @@ WITH head AS MATERIALIZED (
     FROM head
     WHERE memory.project_id = $1 AND memory.id = $3 AND memory.status = 'ACTIVE'
         AND memory.revision_no = head.revision_no
-    RETURNING memory.id, memory.revision_no, memory.conversation, memory.retired_at AS at
+    RETURNING memory.id, memory.revision_no, memory.conversation, memory.created_at, memory.retired_at AS at
 ), closed AS (
     UPDATE memhub.memory_revisions AS revision SET valid_to = retired.at
     FROM retired
@@ -205,7 +206,14 @@ WITH head AS MATERIALIZED (
            $6::text, $7::text::jsonb, retired.at
     FROM retired
 )
-SELECT revision_no, at FROM retired;
+SELECT retired.id AS memory_id, retired.revision_no AS revision, 'DELETED' AS status, revision.type,
+       retired.conversation, revision.content, revision.category, revision.tags, revision.importance, revision.expires_at,
+       revision.author_client, revision.author_kind, revision.source, retired.created_at,
+       revision.valid_from AS updated_at, NULL::uuid AS superseded_by,
+       revision.expires_at <= retired.at IS TRUE AS expired
+FROM retired
+JOIN memhub.memory_revisions AS revision
+    ON revision.project_id = $1 AND revision.memory_id = $3 AND revision.revision_no = retired.revision_no;
 
 -- name: restore
 -- Brings a locked, forgotten memory back as a new revision with the words of its last one, so that every interval of

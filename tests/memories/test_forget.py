@@ -8,12 +8,27 @@ import pytest
 from shared import statements
 from shared.domain import AuthorKind, MemoryType, Scope, Status
 from shared.errors import MemoryNotFound
+from shared.memories import rows
 from tests.memories.clients import Client, client_of
 
 # Gone before the next statement begins: nothing is stored that has expired already.
 MICROSECOND = 1 / 86_400_000_000
 
 _RETIRE = statements.load("memories")["retire"]
+
+
+class _Once:
+    """A connection whose second statement is cancelled."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+        self._statements = 0
+
+    async def fetchrow(self, *arguments: object) -> asyncpg.Record | None:
+        self._statements += 1
+        if self._statements > 1:
+            raise asyncpg.QueryCanceledError("canceling statement due to statement timeout")
+        return await self._connection.fetchrow(*arguments)
 
 
 async def _judged(client: Client, memory_id: UUID, successor: UUID) -> None:
@@ -38,6 +53,16 @@ async def test_what_is_forgotten_is_found_no_more_and_kept(cursor: Client, claud
         "claude",
         {"reason": "wrong"},
     )
+
+
+async def test_a_forget_that_committed_needs_no_second_statement(cursor: Client) -> None:
+    # Fails with a rows.read before the answer `forgotten`: cancelled there, what was written was told as not written.
+    memory_id = await cursor.saved("Port 8080", tags=("net",), category="ports", importance=70, source="README")
+    once = Client(_Once(cursor.connection), cursor.scope, cursor.author)  # type: ignore[arg-type]
+    forgotten = await once.forget(memory_id)
+
+    assert forgotten.outcome == "forgotten"
+    assert forgotten.memory == (await rows.read(cursor.connection, cursor.scope, cursor.author, memory_id)).memory
 
 
 async def test_forgetting_again_changes_nothing(cursor: Client) -> None:
