@@ -5,10 +5,11 @@ The services are named as types alone: whoever imports them pays for the driver,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from uuid import UUID
 
 from shared.domain import Aliases, Author, Changes, Memory, ProjectScope, Used
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from shared.retrieval.similar import Similar
     from shared.status import Load, Model
     from shared.timings import TimingBuffer
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,10 @@ class Backend(Protocol):
 
     async def keep_timings(self, buffer: TimingBuffer) -> None:
         """Writes what was noted, and empties the buffer whether it could be written or not."""
+        ...
+
+    def beside(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
+        """Begins what may outlive its call; it ends with the backend."""
         ...
 
     async def aclose(self) -> None: ...

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, TypeVar
 from uuid import UUID
 
 import asyncpg
@@ -40,6 +42,8 @@ from shared.timings import TimingBuffer
 
 # The tool does not wait so long: it only bounds how long a late look holds its connection.
 LATE_S = 10.0
+
+_Result = TypeVar("_Result")
 
 _FLEET_IS_ALIVE = statements.load("health")["fleet_is_alive"]
 
@@ -104,6 +108,9 @@ class Postgres:
     async def keep_timings(self, buffer: TimingBuffer) -> None:
         async with self._database.connection("write") as connection:
             await buffer.flush(connection)
+
+    def beside(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
+        return self._upkeep.spawn(work)
 
     async def aclose(self) -> None:
         await self._held.aclose()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio.to_thread
 
@@ -15,6 +15,8 @@ from shared.database import Database
 from shared.fleet import ensure_worker
 from shared.outbox import Waker
 from shared.settings import Settings
+
+_Result = TypeVar("_Result")
 
 _NOT_FLUSHED = "counters_not_flushed"
 
@@ -29,7 +31,7 @@ class Upkeep:
         self._failed = 0
         self._database = database
         self._settings = settings
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._ensuring: asyncio.Task[None] | None = None
         self._reviving: asyncio.Task[None] | None = None
 
@@ -38,18 +40,18 @@ class Upkeep:
 
     def start(self) -> None:
         """Begins to flush, and looks for a worker."""
-        self._spawn(background.every(self._settings.stats_flush_s, self._flush, event=_NOT_FLUSHED))
+        self.spawn(background.every(self._settings.stats_flush_s, self._flush, event=_NOT_FLUSHED))
         self.ensure_worker()
 
     def ensure_worker(self) -> None:
         """Starts the embedded fleet where none is alive; called again whenever an embedding was missed."""
         if self._ensuring is None or self._ensuring.done():
-            self._ensuring = self._spawn(self._ensure_worker())
+            self._ensuring = self.spawn(self._ensure_worker())
 
     def revive(self) -> None:
         """Starts the embedded database again where it was killed together with the worker that looks after it."""
         if self._settings.database_url is None and (self._reviving is None or self._reviving.done()):
-            self._reviving = self._spawn(self._revive())
+            self._reviving = self.spawn(self._revive())
 
     async def aclose(self) -> None:
         """Writes what was counted and ends."""
@@ -58,7 +60,8 @@ class Upkeep:
         await self.waker.aclose()
         await self._flush()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def spawn(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
+        """Begins what outlives its caller and is cancelled at the end; the event loop keeps no task alive by itself."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

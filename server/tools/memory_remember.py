@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
+from server import background
 from server.arguments import Arguments, Checked, array, boolean, choices, flag, integer, string
 from server.call import Call, Caller
 from server.tools.parts import TYPE_NAMES, Content, Importance, Project, RequestId, Tags
@@ -15,17 +15,11 @@ from server.tools.tool import Tool, writes
 from server.tools.views import MemoryView, ObstacleView, SimilarView, View
 from shared import limits
 from shared.domain import AuthorKind, MemoryType, ProjectScope, Scope
-from shared.errors import ConversationRequired, MemhubError
+from shared.errors import ConversationRequired
 from shared.limits.values import whole
 from shared.memories.requests import Remember
 
-if TYPE_CHECKING:
-    pass
-
 SIMILAR_S_MAX = 0.2
-
-# The event loop keeps no task alive by itself.
-_LATE: set[asyncio.Task[tuple[SimilarView, ...] | None]] = set()
 
 DESCRIPTION = """\
 Store one durable fact, decision, constraint or open task for every other client and later session of the \
@@ -134,18 +128,14 @@ async def _similar(call: Call, scope: ProjectScope, content: str, *, written: UU
     The write stands, so nothing here may make the answer late or fail. A late look ends by itself: to cancel it would
     send the database a cancellation, which waits behind a pooler.
     """
-    looking = asyncio.create_task(_look(call, scope, content, written=written), name="similar")
+    looking = call.backend.beside(_look(call, scope, content, written=written))
     await asyncio.wait({looking}, timeout=SIMILAR_S_MAX)
-    if not looking.done():
-        _LATE.add(looking)
-        looking.add_done_callback(_LATE.discard)
-        return None
-    return looking.result()
+    return looking.result() if looking.done() and not looking.cancelled() else None
 
 
 async def _look(call: Call, scope: ProjectScope, content: str, *, written: UUID) -> tuple[SimilarView, ...] | None:
     memories = call.backend.memories
-    with suppress(MemhubError):
+    with background.surviving("similar_not_found"):
         async with call.reading() as connection:
             model = await memories.current_model(connection)
         understood = await memories.meaning(content, model)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -46,6 +47,7 @@ class InMemory:
     authors: list[Author] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     conflicted: list[Conflict] = field(default_factory=list)
+    late: set[asyncio.Task[Any]] = field(default_factory=set)
     opened: int = 0
     timed: int = 0
 
@@ -74,6 +76,12 @@ class InMemory:
 
     async def health(self) -> Health:
         return Health(fleet="absent")
+
+    def beside(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self.late.add(task)
+        task.add_done_callback(self.late.discard)
+        return task
 
     async def load(self) -> Load:
         return Load(pools=(), queues=(), flushes=None)
