@@ -49,8 +49,9 @@ async def use(
 ) -> Used:
     """The project that these names lead to, made when `create` is given and none of them leads anywhere.
 
-    New aliases are linked when the project was named, or made. Commits. Raises ProjectAmbiguous when the
-    names lead to two projects, ProjectNotFound, ProjectRequired, InvalidArgument.
+    Never another project than the one that `project` names: aliases only find one where it is left out. New aliases
+    are linked when the project was named, or made. Commits. Raises ProjectAmbiguous when the names lead to two
+    projects, or to one beside one that would be made, ProjectNotFound, ProjectRequired, InvalidArgument.
     """
     if project is None and not aliases:
         raise await _required(connection, tenant)
@@ -59,6 +60,8 @@ async def use(
         if len(found) > 1:
             raise _ambiguous(found)
         scope = found[0] if found else None
+        if project is not None and scope is not None and project not in (scope.slug, scope.project_id):
+            raise _elsewhere(project, scope, create=create)
         outcome: Literal["resolved", "created"] = "resolved"
         if scope is None:
             if not create:
@@ -197,6 +200,20 @@ def _ambiguous(found: list[ProjectScope]) -> ProjectAmbiguous:
     return ProjectAmbiguous(
         f"project: these names lead to different projects: {names}.",
         next="Name the one you mean by its slug or UUID, without the others.",
+    )
+
+
+def _elsewhere(project: UUID | str, scope: ProjectScope, *, create: bool) -> ProjectAmbiguous | ProjectNotFound:
+    """For a project that is not there, given with aliases of one that is."""
+    other = f"{scope.slug} ({scope.project_id})"
+    if create and isinstance(project, str):
+        return ProjectAmbiguous(
+            f"project: {project} is not there yet, and these aliases lead to {other}; nothing was made.",
+            next=f"Give project={scope.slug} for that one, or {project} without these aliases to make it.",
+        )
+    return ProjectNotFound(
+        f"project: there is no project {project}; these aliases lead to {other}.",
+        next=f"Give project={scope.slug} if you mean that one.",
     )
 
 
