@@ -58,7 +58,7 @@ async def test_what_is_forgotten_is_found_no_more_and_kept(cursor: Client, claud
 async def test_a_forget_that_committed_needs_no_second_statement(cursor: Client) -> None:
     # Fails with a rows.read before the answer `forgotten`: cancelled there, what was written was told as not written.
     memory_id = await cursor.saved("Port 8080", tags=("net",), category="ports", importance=70, source="README")
-    once = Client(_Once(cursor.connection), cursor.scope, cursor.author)  # type: ignore[arg-type]
+    once = Client(_Once(cursor.connection), cursor.scope, cursor.author)
     forgotten = await once.forget(memory_id)
 
     assert forgotten.outcome == "forgotten"
