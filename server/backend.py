@@ -69,7 +69,9 @@ class Projects(Protocol):
 
     async def ensure_default(self, connection: Connection, tenant: str, author: Author) -> ProjectScope: ...
 
-    async def owning(self, connection: Connection, tenant: str, memory_id: UUID) -> ProjectScope: ...
+    async def owning(
+        self, connection: Connection, tenant: str, memory_id: UUID, *, conversation: str | None
+    ) -> ProjectScope: ...
 
 
 class Memories(Protocol):

@@ -62,8 +62,10 @@ class BoundProjects:
         listed = await self._projects.listed(connection, tenant)
         return [project for project in listed if project.project.project_id == self._project_id]
 
-    async def owning(self, connection: Connection, tenant: str, memory_id: UUID) -> ProjectScope:
-        scope = await self._projects.owning(connection, tenant, memory_id)
+    async def owning(
+        self, connection: Connection, tenant: str, memory_id: UUID, *, conversation: str | None
+    ) -> ProjectScope:
+        scope = await self._projects.owning(connection, tenant, memory_id, conversation=conversation)
         if scope.project_id != self._project_id:
             raise MemoryNotFound.anywhere(memory_id)
         return scope

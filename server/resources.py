@@ -146,7 +146,8 @@ async def _history(call: Call, memory_id: UUID) -> str:
 
 
 async def _owning(call: Call, connection: Connection, memory_id: UUID) -> ProjectScope:
-    scope = await call.projects.owning(connection, call.caller.tenant, memory_id)
+    caller = call.caller
+    scope = await call.projects.owning(connection, caller.tenant, memory_id, conversation=caller.author.conversation)
     call.project = scope.slug
     return scope
 

@@ -92,9 +92,14 @@ async def resolve_alias(connection: asyncpg.Connection, tenant: str, aliases: Al
     return found[0]
 
 
-async def owning(connection: asyncpg.Connection, tenant: str, memory_id: UUID) -> ProjectScope:
-    """The tenant's project that holds this memory. Raises MemoryNotFound, also for another tenant's memory."""
-    row = await connection.fetchrow(_OWNING, tenant, memory_id)
+async def owning(
+    connection: asyncpg.Connection, tenant: str, memory_id: UUID, *, conversation: str | None
+) -> ProjectScope:
+    """The tenant's project that holds this memory.
+
+    Raises MemoryNotFound, also for a memory of another tenant or conversation: not even where it is may be told.
+    """
+    row = await connection.fetchrow(_OWNING, tenant, memory_id, conversation)
     if row is None:
         raise MemoryNotFound.anywhere(memory_id)
     return _scope(row)

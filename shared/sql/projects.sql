@@ -27,10 +27,12 @@ LIMIT $2::int;
 
 -- name: owning
 -- Asks each of the tenant's projects by the primary key of memories, which starts with the project.
--- $1 tenant text, $2 memory uuid
+-- A memory of another conversation is in no project.
+-- $1 tenant text, $2 memory uuid, $3 the caller's conversation text
 SELECT project.id, project.tenant, project.slug, project.display_name
 FROM memhub.projects AS project
 JOIN memhub.memories AS memory ON memory.project_id = project.id AND memory.id = $2::uuid
+    AND (memory.conversation IS NULL OR memory.conversation = $3::text)
 WHERE project.tenant = $1::text
 ORDER BY project.id
 LIMIT 1;

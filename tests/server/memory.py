@@ -137,7 +137,7 @@ class InMemory:
     async def listed(self, connection: Any, tenant: str) -> list[Listed]:
         return [Listed(scope, aliases=()) for scope in self.slugs.values() if scope.tenant == tenant]
 
-    async def owning(self, connection: Any, tenant: str, memory_id: UUID) -> ProjectScope:
+    async def owning(self, connection: Any, tenant: str, memory_id: UUID, **_: Any) -> ProjectScope:
         if memory_id not in self.held:
             raise MemoryNotFound(f"memory_id: no memory {memory_id}.", next="Search.")
         return next(iter(self.slugs.values()))
