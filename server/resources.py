@@ -112,7 +112,8 @@ def changed_by(change: Change) -> tuple[str, ...]:
     memory = f"memory://memories/{change.memory_id}"
     if change.event == "attested":
         return (f"{memory}/history",)
-    return (memory, f"{memory}/history", f"memory://projects/{change.slug}/context")
+    contexts = (f"memory://projects/{name}/context" for name in (change.slug, change.project_id))
+    return (memory, f"{memory}/history", *contexts)
 
 
 async def _projects(call: Call) -> str:

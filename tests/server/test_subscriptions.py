@@ -96,3 +96,18 @@ async def test_nobody_watching_means_no_question_to_the_database() -> None:
         await until(lambda: served.subscriptions.hub.watches == 0)
         await until(lambda: not served.subscriptions.hub.is_following)
     await served.aclose()
+
+
+@pytest.mark.parametrize("name", ["app", "APP", project_id("app")], ids=["slug", "capitals", "id"])
+async def test_a_context_is_told_of_under_every_name_of_its_project(name: object) -> None:
+    # Fails without the id in resources.changed_by.
+    backend = with_project()
+    served = application(backend)
+    uri = f"memory://projects/{name}/context"
+    async with (
+        Client(served.server(), mode="2026-07-28") as client,
+        client.listen(resource_subscriptions=[uri]) as stream,
+    ):
+        backend.changes.append(changed())
+        assert await asyncio.wait_for(anext(aiter(stream)), WAIT_S) == ResourceUpdated(uri)
+    await served.aclose()
