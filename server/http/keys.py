@@ -1,4 +1,4 @@
-"""The published keys of an issuer: found by its metadata, cached, fetched again for a key that is not known yet."""
+"""The published keys of an issuer: found by its metadata, cached, fetched again behind the requests that they serve."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx2
 import jwt
 import orjson
 
-from shared import logs
+from server import background
 from shared.errors import BackendUnavailable, Unauthorized
 from shared.settings import LOOPBACK_NAMES
 
@@ -29,16 +29,17 @@ class Keys:
         self._issuer = issuer
         self._keys: dict[str | None, jwt.PyJWK] = {}
         self._fetched_s = self._tried_s = -FRESH_S
-        self._lock = asyncio.Lock()
+        self._refreshing: asyncio.Task[None] | None = None
 
     async def of(self, key_id: str | None) -> jwt.PyJWK:
-        """The key of that id, or the only one where the token names none.
+        """The key of that id, or the only one where the token names none; only one that is not known is waited for.
 
         Raises Unauthorized where the issuer has no such key, BackendUnavailable where its keys cannot be had.
         """
-        async with self._lock:
-            if self._is_due(key_id):
-                await self._refresh()
+        if self._is_due(key_id) and (self._refreshing is None or self._refreshing.done()):
+            self._refreshing = asyncio.create_task(self._refresh())
+        if key_id not in self._keys and self._refreshing is not None:
+            await asyncio.wait({self._refreshing})
         if not self._keys:
             raise BackendUnavailable(
                 "The issuer's keys cannot be fetched; nothing was run.", next="Call again in a moment."
@@ -56,13 +57,11 @@ class Keys:
     async def _refresh(self) -> None:
         """Keys that were had before serve on when new ones cannot be."""
         self._tried_s = time.monotonic()
-        try:
+        with background.surviving("issuer_unreachable"):
             async with asyncio.timeout(FETCH_S), httpx2.AsyncClient(timeout=FETCH_S) as http:
                 answer = await http.get(await self._keys_url(http))
                 self._keys = _parsed(orjson.loads(answer.raise_for_status().content))
             self._fetched_s = time.monotonic()
-        except (httpx2.HTTPError, OSError, KeyError, ValueError, TimeoutError, jwt.PyJWTError) as failure:
-            logs.failure("issuer_unreachable", failure)
 
     async def _keys_url(self, http: httpx2.AsyncClient) -> str:
         for url in _metadata_urls(self._issuer):
@@ -87,8 +86,13 @@ def _metadata_urls(issuer: str) -> tuple[str, str]:
 
 
 def _parsed(published: Any) -> dict[str | None, jwt.PyJWK]:
-    usable = [key for key in published["keys"][:KEYS_MAX] if key.get("use", "sig") == "sig" and key.get("kty") != "oct"]
-    keys = {key.get("kid"): jwt.PyJWK(key) for key in usable}
+    """Without those that this program cannot use: an issuer that adds a new kind of key keeps its others."""
+    signing = [
+        key
+        for key in published["keys"][:KEYS_MAX]
+        if isinstance(key, dict) and key.get("use", "sig") == "sig" and key.get("kty") != "oct"
+    ]
+    keys = {key.key_id: key for key in jwt.PyJWKSet.from_dict({"keys": signing}).keys}
     return {**keys, None: next(iter(keys.values()))} if len(keys) == 1 else keys
 
 

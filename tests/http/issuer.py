@@ -14,6 +14,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
+WAIT_S = 20.0
 AUDIENCE = "https://memory.example.com/mcp"
 
 
@@ -21,6 +22,9 @@ class Issuer:
     def __init__(self) -> None:
         self.keys: dict[str, ec.EllipticCurvePrivateKey] = {}
         self.fetches = 0
+        self.beside: list[Any] = []
+        self.may_answer = threading.Event()
+        self.may_answer.set()
         self.url = ""
         self.rotate("first")
 
@@ -39,7 +43,8 @@ class Issuer:
                 return {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
             case "/keys":
                 self.fetches += 1
-                return {"keys": [self._published(key_id) for key_id in self.keys]}
+                self.may_answer.wait(WAIT_S)
+                return {"keys": [*self.beside, *(self._published(key_id) for key_id in self.keys)]}
             case _:
                 return None
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from server.http import keys
 from server.http.keys import Keys
 from shared.errors import BackendUnavailable, Unauthorized
-from tests.http.issuer import issuing
+from tests.http.issuer import WAIT_S, issuing
 
 
 async def test_a_rotated_key_is_fetched_when_a_token_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,6 +30,54 @@ async def test_keys_that_were_had_serve_on_while_the_issuer_is_away(monkeypatch:
         held = Keys(issuer.url)
         await held.of("first")
     assert (await held.of("first")).key_id == "first"
+    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+    assert (await held.of("first")).key_id == "first"
+    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+
+
+async def test_a_key_that_is_known_does_not_wait_for_an_issuer_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Fails where `of` awaits the refresh of a key that it holds.
+    monkeypatch.setattr(keys, "AGAIN_S", 0.0)
+    monkeypatch.setattr(keys, "FRESH_S", 0.0)
+    with issuing() as issuer:
+        held = Keys(issuer.url)
+        await held.of("first")
+        issuer.may_answer.clear()
+        async with asyncio.timeout(WAIT_S / 2):
+            for _ in range(3):
+                assert (await held.of("first")).key_id == "first"
+            unknown = asyncio.create_task(held.of("second"))
+            issuer.rotate("second")
+            issuer.may_answer.set()
+            assert (await unknown).key_id == "second"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"kty": "AKP", "alg": "ML-DSA-44", "pub": "AA", "kid": "new"},
+        {"kty": "EC", "crv": "P-999", "x": "AA", "y": "AA", "kid": "new"},
+        {"kty": "OKP", "crv": "X448", "x": "AA", "kid": "new"},
+        "no key",
+    ],
+)
+async def test_a_key_of_an_unknown_kind_leaves_the_others_usable(beside: object) -> None:
+    # Fails with one jwt.PyJWK after the other in _parsed.
+    with issuing() as issuer:
+        issuer.beside.append(beside)
+        assert (await Keys(issuer.url).of("first")).key_id == "first"
+
+
+@pytest.mark.parametrize("published", [["no", "key", 5], {"kty": "EC"}, None])
+async def test_what_is_no_set_of_keys_is_an_issuer_that_is_away(published: object) -> None:
+    # Fails without the surviving of _refresh: AttributeError and TypeError were let out.
+    with issuing() as issuer:
+        issuer.answer = {  # type: ignore[method-assign]
+            "/.well-known/openid-configuration": {"issuer": issuer.url, "jwks_uri": f"{issuer.url}/keys"},
+            "/keys": {"keys": published},
+        }.get
+        with pytest.raises(BackendUnavailable):
+            await Keys(issuer.url).of("first")
 
 
 async def test_without_any_key_the_issuer_is_told_to_be_away() -> None:
