@@ -8,7 +8,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 import asyncpg
 
 from ops.reaching import reached
-from shared.database import translated
+from shared.database import may_not, translated
 from shared.errors import ConfigurationError, UnknownOutcome
 from shared.opening import prepare
 from shared.settings import Settings
@@ -28,7 +28,7 @@ async def operating(settings: Settings, *, create: bool = False, again: str) -> 
     """
     with ExitStack() as lease:
         dsn = await reached(settings, lease, create=create)
-        await prepare(dsn, own=settings.database_url is None)
+        await prepare(dsn, own=settings.database_url is None, role=OPERATOR_ROLE)
         with _explained(again):
             connection = await asyncpg.connect(
                 dsn,
@@ -48,10 +48,7 @@ def _explained(again: str) -> Iterator[None]:
         with translated("write"):
             yield
     except asyncpg.InsufficientPrivilegeError as refused:
-        raise ConfigurationError(
-            f"The role of MEMHUB_DATABASE_URL has no permission to act as {OPERATOR_ROLE}: {refused}.",
-            next=f"Run it as the owner of the schema, or as an administrator: GRANT {OPERATOR_ROLE} TO that role.",
-        ) from None
+        raise may_not(refused, role=OPERATOR_ROLE) from None
     except asyncpg.ReadOnlySQLTransactionError:
         raise ConfigurationError(
             "The database is read-only: what an operator does is told in its audit.",

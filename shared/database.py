@@ -12,6 +12,7 @@ import asyncpg
 from shared.errors import (
     BackendBusy,
     BackendUnavailable,
+    ConfigurationError,
     DeadlineExceeded,
     MemhubError,
     SchemaMismatch,
@@ -81,7 +82,8 @@ class Database:
     async def connection(self, work: Work) -> AsyncIterator[asyncpg.Connection]:
         """A connection in no transaction; what the driver raises inside leaves as a MemhubError.
 
-        Raises BackendBusy when none is free within the settings' pool_wait_s, BackendUnavailable when none is had.
+        Raises BackendBusy when none is free within the settings' pool_wait_s, BackendUnavailable when none is had,
+        ConfigurationError where the URL's role may not act as memhub_server.
         """
         connection = await self._acquire(work)
         try:
@@ -122,8 +124,18 @@ class Database:
             raise BackendBusy(
                 "The database has no room for another connection; nothing was sent.", next="Call again in a moment."
             ) from None
+        except asyncpg.InsufficientPrivilegeError as refused:
+            raise may_not(refused) from None
         except _REFUSED as refused:
             raise _unavailable(_cause(refused)) from None
+
+
+def may_not(refused: asyncpg.InsufficientPrivilegeError, *, role: str = SERVER_ROLE) -> ConfigurationError:
+    """For a login role that nobody has granted the role that its sessions act as."""
+    return ConfigurationError(
+        f"The role of MEMHUB_DATABASE_URL has no permission to act as {role}: {refused}.",
+        next=f"Use the owner of the schema, or as an administrator: GRANT {role} TO that role.",
+    )
 
 
 @asynccontextmanager
@@ -227,7 +239,12 @@ def _connection_class() -> Any:
 
 
 async def _act_as_server(connection: asyncpg.Connection) -> None:
-    await connection.execute(f"SET ROLE {SERVER_ROLE}")
+    await act_as(connection, SERVER_ROLE)
+
+
+async def act_as(connection: asyncpg.Connection, role: str) -> None:
+    """Raises InsufficientPrivilegeError where the URL's role was not granted it."""
+    await connection.execute(f"SET ROLE {role}")
 
 
 async def _keep_state(_connection: asyncpg.Connection) -> None:

@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 
 import anyio.to_thread
+import asyncpg
 
 from shared import migrations, statements
-from shared.database import Database, connected
+from shared.database import SERVER_ROLE, Database, act_as, connected, may_not
 from shared.errors import ConfigurationError
 from shared.settings import Settings
 
@@ -28,7 +29,7 @@ async def opened(settings: Settings, *, application: str) -> AsyncIterator[Datab
         dsn = settings.direct_url
         if dsn is None:
             dsn = await anyio.to_thread.run_sync(attach, settings, lease)
-        await prepare(dsn, own=settings.database_url is None)
+        await prepare(dsn, own=settings.database_url is None, role=None if settings.is_pooled else SERVER_ROLE)
         database = await Database.open(settings.database_url or dsn, settings, application=application)
         try:
             if settings.is_pooled:
@@ -49,13 +50,21 @@ async def _refuse_owner(database: Database) -> None:
         )
 
 
-async def prepare(dsn: str, *, own: bool) -> None:
-    """Migrates a database that is our own, verifies any other. Raises BackendUnavailable where there is none."""
+async def prepare(dsn: str, *, own: bool, role: str | None = SERVER_ROLE) -> None:
+    """Migrates a database that is our own, verifies any other, and that sessions may act as `role`.
+
+    Raises BackendUnavailable where there is none, SchemaMismatch, ConfigurationError for a login role that may not.
+    """
     async with connected(dsn, work="read", timeout_s=CONNECT_S) as connection:
-        if own:
-            await migrations.migrate(connection)
-        else:
-            await migrations.verify(connection)
+        try:
+            if own:
+                await migrations.migrate(connection)
+            else:
+                await migrations.verify(connection)
+            if role is not None:
+                await act_as(connection, role)
+        except asyncpg.InsufficientPrivilegeError as refused:
+            raise may_not(refused, role=role or SERVER_ROLE) from None
 
 
 def attach(settings: Settings, lease: ExitStack) -> str:
