@@ -54,14 +54,14 @@ class Settings(BaseSettings):
     conversation: str | None = None
 
     embedding_provider: Literal["fastembed", "openai", "bedrock", "none"] = "fastembed"
-    embedding_model: str | None = None
+    embedder_url: AnyHttpUrl | None = None
+    embedding_model: str | None = Field(default=None, validate_default=True)
     embedding_dim: int | None = Field(default=None, ge=1, le=16_000)
-    embedding_base_url: AnyHttpUrl | None = None
+    embedding_base_url: AnyHttpUrl | None = Field(default=None, validate_default=True)
     embedding_api_key: SecretStr | None = None
     embedding_floor: float | None = Field(default=None, gt=0, lt=1)
     embedding_threads: int = Field(default=1, ge=1, le=64)
     embedding_request_timeout_s: float = Field(default=10, gt=0, le=120)
-    embedder_url: AnyHttpUrl | None = None
     query_embedding_timeout_s: float = Field(default=0.15, gt=0, le=10)
 
     oauth_issuer: str | None = None
@@ -90,7 +90,7 @@ class Settings(BaseSettings):
     statement_timeout_s: float = Field(default=15, gt=0, le=600)
 
     worker_heartbeat_s: float = Field(default=10, ge=0.1, le=60)
-    worker_silence_s: float = Field(default=30, ge=0.5, le=600)
+    worker_silence_s: float = Field(default=30, ge=0.5, le=600, validate_default=True)
     worker_stop_s: float = Field(default=8, gt=0, le=300)
     worker_idle_s: float = Field(default=600, ge=0.1, le=86_400)
     job_attempts_max: int = Field(default=8, ge=1, le=100)
@@ -162,6 +162,38 @@ class Settings(BaseSettings):
         if conversation is not None and not CONVERSATION_PATTERN.fullmatch(conversation):
             raise ValueError("1 to 512 printable ASCII characters without spaces")
         return conversation
+
+    @field_validator("embedding_model", "embedding_base_url")
+    @classmethod
+    def _completes_provider(cls, value: object, others: ValidationInfo) -> object:
+        """A server beside an embedder of its own needs the model's name, and not the way to it."""
+        provider = others.data.get("embedding_provider")
+        by_url = others.field_name == "embedding_base_url"
+        needing = ("openai",) if by_url else ("openai", "bedrock")
+        if value is None and provider in needing and not (by_url and others.data.get("embedder_url")):
+            raise ValueError(f"the provider {provider} needs it")
+        return value
+
+    @field_validator("worker_silence_s")
+    @classmethod
+    def _outlasts_heartbeat(cls, silence_s: float, others: ValidationInfo) -> float:
+        if silence_s <= others.data.get("worker_heartbeat_s", 0):
+            raise ValueError("must be above MEMHUB_WORKER_HEARTBEAT_S: a living worker would lose its jobs")
+        return silence_s
+
+    @field_validator("job_backoff_s_max")
+    @classmethod
+    def _is_above_first(cls, most_s: float, others: ValidationInfo) -> float:
+        if most_s < others.data.get("job_backoff_s", 0):
+            raise ValueError("must be at least MEMHUB_JOB_BACKOFF_S")
+        return most_s
+
+    @field_validator("oauth_scope", "oauth_write_scope")
+    @classmethod
+    def _needs_issuer(cls, scope: str | None, others: ValidationInfo) -> str | None:
+        if scope is not None and others.data.get("oauth_issuer", "") is None:
+            raise ValueError("is a scope of JWTs: set MEMHUB_OAUTH_ISSUER too")
+        return scope
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -245,7 +277,8 @@ def warn_of_unknown() -> None:
 
 def _problem(error: ErrorDetails) -> str:
     name = str(error["loc"][0])
-    bound = _bound(name) or error["msg"].removeprefix("Value error, ")
+    told = error["msg"].removeprefix("Value error, ")
+    bound = told if error["type"] == "value_error" else _bound(name) or told
     return f"{PREFIX}{name.upper()}: {bound}"
 
 

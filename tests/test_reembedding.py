@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -18,7 +19,8 @@ from tests.memories.clients import Client
 from tests.ops import lively
 from tests.workers.waiting import until_blocked
 
-SETTINGS = Settings(embedding_provider="openai", embedding_model="old")
+MODELS: Any = "http://models.test/v1"
+SETTINGS = Settings(embedding_provider="openai", embedding_model="old", embedding_base_url=MODELS)
 
 _EMBED = """
 INSERT INTO memhub.live_vectors (project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)
@@ -102,7 +104,7 @@ async def test_the_current_model_needs_no_move(server_connection: asyncpg.Connec
 
 
 async def test_the_first_model_of_a_database_is_its_settings_own(server_connection: asyncpg.Connection) -> None:
-    settings = Settings(embedding_provider="openai", embedding_model="own", embedding_dim=2)
+    settings = Settings(embedding_provider="openai", embedding_model="own", embedding_dim=2, embedding_base_url=MODELS)
     with pytest.raises(ConfigurationError, match="no embedding model yet"):
         await reembedding.begin(server_connection, settings, "another")
 

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -14,6 +15,8 @@ from shared.embedding import registry
 from shared.errors import ConfigurationError
 from shared.settings import Settings
 from tests.workers.waiting import until_blocked
+
+MODELS: Any = "http://models.test/v1"
 
 _ANNOUNCE = """
 import sys
@@ -41,7 +44,7 @@ def test_announcing_imports_no_model() -> None:
     "settings",
     [
         Settings(embedding_provider="none"),
-        Settings(embedding_provider="openai", embedding_model="text-embedding-3-small"),
+        Settings(embedding_provider="openai", embedding_model="text-embedding-3-small", embedding_base_url=MODELS),
         Settings(embedding_model="BAAI/bge-small-en-v1.5"),
     ],
 )
@@ -54,7 +57,9 @@ async def test_a_model_of_unknown_dimension_and_none_are_not_announced(
 
 
 async def test_a_setting_that_differs_changes_nothing_and_shows(server_connection: asyncpg.Connection) -> None:
-    settings = Settings(embedding_provider="openai", embedding_model="other", embedding_dim=8)
+    settings = Settings(
+        embedding_provider="openai", embedding_model="other", embedding_dim=8, embedding_base_url=MODELS
+    )
     await registry.announce(server_connection, Settings())
     await registry.announce(server_connection, settings)
 

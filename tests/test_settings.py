@@ -66,3 +66,53 @@ def test_variables_that_are_no_settings_are_found_in_any_case(monkeypatch: pytes
     for name in ("MEMHUB_TENANTS", "memhub_databse_url", "MEMHUB_TENANT", "memhub_client", "MEMHUB_TOKEN", "OTHER"):
         monkeypatch.setenv(name, "x")
     assert settings.unknown() == ["MEMHUB_TENANTS", "memhub_databse_url"]
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"WORKER_HEARTBEAT_S": "60"}, ["WORKER_SILENCE_S: must be above MEMHUB_WORKER_HEARTBEAT_S"]),
+        ({"WORKER_HEARTBEAT_S": "2", "WORKER_SILENCE_S": "2"}, ["WORKER_SILENCE_S: must be above"]),
+        (
+            {"JOB_BACKOFF_S": "9", "JOB_BACKOFF_S_MAX": "8"},
+            ["JOB_BACKOFF_S_MAX: must be at least MEMHUB_JOB_BACKOFF_S"],
+        ),
+        (
+            {"EMBEDDING_PROVIDER": "openai", "TENANT": "-"},
+            ["TENANT: ", "EMBEDDING_MODEL: the provider openai", "EMBEDDING_BASE_URL: the provider openai"],
+        ),
+        ({"EMBEDDING_PROVIDER": "bedrock"}, ["EMBEDDING_MODEL: the provider bedrock"]),
+        (
+            {"OAUTH_SCOPE": "a", "OAUTH_WRITE_SCOPE": "b"},
+            ["OAUTH_SCOPE: is a scope of JWTs", "OAUTH_WRITE_SCOPE: is a scope of JWTs"],
+        ),
+    ],
+)
+def test_settings_that_cannot_work_together_are_named_at_start(
+    given: dict[str, str], named: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each case fails without its validator in Settings.
+    for name, value in given.items():
+        monkeypatch.setenv(f"MEMHUB_{name}", value)
+    with pytest.raises(ConfigurationError) as refused:
+        settings.load()
+    assert len(refused.value.message.split("; ")) == len(named)
+    for problem in named:
+        assert f"MEMHUB_{problem}" in refused.value.message
+
+
+def test_settings_that_complete_each_other_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = {
+        "WORKER_HEARTBEAT_S": "0.2",
+        "WORKER_SILENCE_S": "1.5",
+        "EMBEDDING_PROVIDER": "openai",
+        "EMBEDDING_MODEL": "any",
+        "EMBEDDING_BASE_URL": "http://models.test/v1",
+        "OAUTH_ISSUER": "https://issuer.test",
+        "OAUTH_AUDIENCE": "memhub",
+        "OAUTH_TENANT_CLAIM": "tenant",
+        "OAUTH_SCOPE": "read",
+    }
+    for name, value in together.items():
+        monkeypatch.setenv(f"MEMHUB_{name}", value)
+    assert settings.load().oauth_scope == "read"

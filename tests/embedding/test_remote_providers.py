@@ -191,9 +191,7 @@ async def test_an_answer_that_is_no_list_of_vectors_is_refused(
             await embed(embedder, "text")
 
 
-def test_without_a_base_url_or_a_model_the_setting_is_named() -> None:
-    with pytest.raises(ConfigurationError, match="MEMHUB_EMBEDDING_BASE_URL"):
-        providers.load(Settings(embedding_provider="openai", embedding_model="tiny"))
+def test_a_worker_without_a_base_url_is_told_the_setting_also_where_a_server_needs_none() -> None:
     url: Any = "http://127.0.0.1:9"
-    with pytest.raises(ConfigurationError, match="MEMHUB_EMBEDDING_MODEL"):
-        providers.load(Settings(embedding_provider="openai", embedding_base_url=url))
+    with pytest.raises(ConfigurationError, match="MEMHUB_EMBEDDING_BASE_URL"):
+        providers.load(Settings(embedding_provider="openai", embedding_model="tiny", embedder_url=url))
