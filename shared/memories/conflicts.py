@@ -11,11 +11,17 @@ import asyncpg
 
 from shared import statements
 from shared.domain import Author, MemoryType, ProjectScope, Status
-from shared.errors import InvalidArgument
 from shared.memories.requests import ConflictState
-from shared.retrieval import cursors
+from shared.paging import Pages, Position
 
 _RESOLVED = statements.load("conflicts")["resolved"]
+
+_PAGES = Pages(
+    argument="cursor",
+    unreadable="is not a cursor of memory_conflicts",
+    of_another="belongs to another project",
+    next="Pass next_cursor of the page before, or leave it out.",
+)
 
 NOTHING_OPEN = (
     "Contradictions are not detected automatically yet, so none are listed as open; that does not mean that there are"
@@ -65,10 +71,17 @@ async def conflicts(
     cursor: str | None = None,
 ) -> Conflicts:
     """A page of what this caller may see. Raises InvalidArgument for a cursor of another project."""
-    before, memory_id = _position(cursor, scope)
+    after = _PAGES.decode(cursor, of=str(scope.project_id))
     if state is ConflictState.OPEN:
         return Conflicts(conflicts=(), guidance=NOTHING_OPEN, next_cursor=None)
-    rows = await connection.fetch(_RESOLVED, scope.project_id, author.conversation, limit + 1, before, memory_id)
+    rows = await connection.fetch(
+        _RESOLVED,
+        scope.project_id,
+        author.conversation,
+        limit + 1,
+        after and after.at,
+        after and after.memory_id,
+    )
     page = rows[:limit]
     if not page:
         return Conflicts(conflicts=(), guidance=NO_MORE if cursor else NONE_RESOLVED, next_cursor=None)
@@ -91,21 +104,4 @@ def _conflict(row: asyncpg.Record) -> Conflict:
 
 
 def _cursor(last: asyncpg.Record, scope: ProjectScope) -> str:
-    return cursors.packed([last["retired_at"].isoformat(), str(last["memory_id"]), str(scope.project_id)])
-
-
-def _position(cursor: str | None, scope: ProjectScope) -> tuple[datetime | None, UUID | None]:
-    if cursor is None:
-        return None, None
-    try:
-        retired_at, memory_id, project_id = cursors.unpacked(cursor)
-        position = datetime.fromisoformat(retired_at), UUID(memory_id)
-    except (ValueError, TypeError, AttributeError):
-        raise _refused("is not a cursor of memory_conflicts") from None
-    if project_id != str(scope.project_id) or position[0].tzinfo is None:
-        raise _refused("belongs to another project")
-    return position
-
-
-def _refused(problem: str) -> InvalidArgument:
-    return InvalidArgument("cursor", problem, next="Pass next_cursor of the page before, or leave it out.")
+    return _PAGES.encode(Position(last["retired_at"], last["memory_id"]), of=str(scope.project_id))

@@ -12,7 +12,8 @@ import orjson
 
 from shared import statements
 from shared.domain import MemoryType, ProjectScope, Status
-from shared.overview.views import COUNTED_UNFILTERED_MAX, Page, Position
+from shared.overview.views import COUNTED_UNFILTERED_MAX, PAGES, Page
+from shared.paging import Position
 
 _SQL = statements.load("overview")
 _CONFLICTS = _SQL["conflicts"]
@@ -51,7 +52,7 @@ async def settled(
     total: int = await connection.fetchval(_COUNT, scope.project_id, by, COUNTED_UNFILTERED_MAX)
     entries = tuple(_settled(row) for row in rows[:limit])
     more = len(rows) > limit
-    last = Position(entries[-1].at, entries[-1].memory_id).encode() if more else None
+    last = PAGES.encode(Position(entries[-1].at, entries[-1].memory_id)) if more else None
     return Page(entries, total, is_least=total == COUNTED_UNFILTERED_MAX, after=last)
 
 

@@ -12,7 +12,8 @@ import asyncpg
 
 from shared import statements
 from shared.domain import MemoryType, ProjectScope, Status
-from shared.overview.views import COUNTED_MAX, COUNTED_UNFILTERED_MAX, Page, Position
+from shared.overview.views import COUNTED_MAX, COUNTED_UNFILTERED_MAX, PAGES, Page
+from shared.paging import Position
 
 _SQL = statements.load("overview")
 _ACTIVE, _ACTIVE_COUNT = _SQL["active"], _SQL["active_count"]
@@ -76,7 +77,7 @@ async def listing(
     total: int = await connection.fetchval(count, *chosen, most, *status)
     entries = tuple(_entry(row) for row in rows[:limit])
     more = len(rows) > limit
-    last = Position(entries[-1].at, entries[-1].memory_id).encode() if more else None
+    last = PAGES.encode(Position(entries[-1].at, entries[-1].memory_id)) if more else None
     return Page(entries, total, is_least=total == most, after=last)
 
 

@@ -27,7 +27,7 @@ async def browse(connection: asyncpg.Connection, scope: ProjectScope, author: Au
         list(request.tags),
         request.match_all_tags,
         request.limit + 1,
-        None if position is None else position.created_at,
+        None if position is None else position.at,
         None if position is None else position.memory_id,
     ]
     if request.as_of is None:

@@ -7,7 +7,8 @@ from uuid import UUID
 
 import asyncpg
 
-from shared.overview.views import Position
+from shared.overview.views import PAGES
+from shared.paging import Position
 
 PROJECT = UUID("11111111-2222-4333-8444-555555555555")
 _SQL = Path(__file__).with_name("many.sql")
@@ -23,4 +24,4 @@ async def fill(connection: asyncpg.Connection, *, memories: int, tenant: str = "
 
 def place(row: asyncpg.Record) -> str:
     """The address of the page after a row with `created_at` and `memory_id`."""
-    return Position(at=row["created_at"], memory_id=row["memory_id"]).encode()
+    return PAGES.encode(Position(at=row["created_at"], memory_id=row["memory_id"]))

@@ -11,7 +11,7 @@ from ops.dashboard.rendering import Renderer
 from ops.dashboard.visits import Visit
 from shared.overview.conflicts import By, settled
 from shared.overview.projects import slugs
-from shared.overview.views import Position
+from shared.overview.views import PAGES
 
 PAGE_ROWS = 25
 
@@ -25,7 +25,7 @@ async def show(renderer: Renderer, visit: Visit) -> Response:
         page = None
         if project:
             scope = await visit.project(connection, project)
-            after = Position.decode(asked.get("after"))
+            after = PAGES.decode(asked.get("after"))
             page = await settled(connection, scope, by=cast(By | None, by), after=after, limit=PAGE_ROWS)
     return renderer.page(
         visit.request,

@@ -18,7 +18,8 @@ from shared.embedding.models import EmbeddingModel
 from shared.errors import InvalidArgument
 from shared.overview.listing import Filters, Standing, listing
 from shared.overview.projects import slugs
-from shared.overview.views import Position
+from shared.overview.views import PAGES
+from shared.paging import Position
 from shared.retrieval.meaning import current_model, of_query
 from shared.retrieval.requests import Found, Mode, Search
 from shared.retrieval.search import search
@@ -123,7 +124,7 @@ def _asked(given: QueryParams, held: Sequence[str], usual: str | None) -> Asked:
         mode=_choice("mode", text.get("mode") or Mode.BALANCED.value, Mode),
         as_of=limits.instant("as_of", text.get("as_of") or None),
         filters=filters,
-        after=Position.decode(text.get("after")),
+        after=PAGES.decode(text.get("after")),
     )
 
 
