@@ -96,7 +96,8 @@ class Postgres:
     async def health(self) -> Health:
         async with self._database.connection("read") as connection:
             await migrations.verify(connection)
-            return Health(fleet="alive" if await connection.fetchval(_FLEET_IS_ALIVE) else "absent")
+            alive = await connection.fetchval(_FLEET_IS_ALIVE, self._settings.worker_silence_s)
+            return Health(fleet="alive" if alive else "absent")
 
     async def load(self) -> Load:
         return await status.load(self._database, self._upkeep.flushes())

@@ -1,5 +1,6 @@
 -- name: fleet_is_alive
--- A worker says every ten seconds that it lives.
+-- $1 silence in seconds float8
 SELECT EXISTS (
-    SELECT FROM public.procrastinate_workers WHERE last_heartbeat > clock_timestamp() - interval '45 seconds'
+    SELECT FROM public.procrastinate_workers
+    WHERE last_heartbeat >= clock_timestamp() - make_interval(secs => $1::float8)
 );

@@ -65,6 +65,11 @@ async def test_probes_tell_a_process_that_lives_from_one_that_can_serve(tmp_path
         async with httpx2.AsyncClient(base_url=process.url) as http:
             ready = await http.get("/readyz")
             assert (ready.status_code, ready.json()["fleet"]) == (200, "absent")
+            # Fails without MEMHUB_WORKER_SILENCE_S in fleet_is_alive, which called it alive for 45 s.
+            operator.execute(
+                "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '40 seconds')"
+            )
+            assert (await http.get("/readyz")).json()["fleet"] == "absent"
             operator.execute("INSERT INTO procrastinate_workers DEFAULT VALUES")
             assert (await http.get("/readyz")).json()["fleet"] == "alive"
             operator.execute("INSERT INTO memhub.schema_migrations VALUES (9999, 'later', repeat('0', 64), now())")
