@@ -12,7 +12,7 @@ import signal
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, cast
 
@@ -147,20 +147,23 @@ class _Server(uvicorn.Server):
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, _protocol, _name, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        # With its protocol named, asyncio switches Nagle's algorithm off: headers and body are two writes, and an
-        # answer waited 44 ms for the client's delayed acknowledgement.
-        listener = socket.socket(family, kind, socket.IPPROTO_TCP)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
+    with ExitStack() as undone:
+        try:
+            family, kind, _protocol, _name, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+            # With its protocol named, asyncio switches Nagle's algorithm off: headers and body are two writes, and an
+            # answer waited 44 ms for the client's delayed acknowledgement.
+            listener = undone.enter_context(socket.socket(family, kind, socket.IPPROTO_TCP))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(_BACKLOG)
+        except (OSError, UnicodeError) as failure:
+            # A UnicodeError is a name that is no host name: a..b, or a label of 64 characters.
+            raise ConfigurationError(
+                f"Port {port} of {host} cannot be bound: {getattr(failure, 'strerror', None) or failure}.",
+                next="Choose another with --host and --port, or end the process that has it.",
+            ) from None
+        undone.pop_all()
         return listener
-    except OSError as failure:
-        raise ConfigurationError(
-            f"Port {port} of {host} cannot be bound: {failure.strerror or failure}.",
-            next="Choose another with --host and --port, or end the process that has it.",
-        ) from None
 
 
 def _tell_open(host: str) -> None:

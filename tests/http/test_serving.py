@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 import time
@@ -16,6 +17,7 @@ from sse_starlette.sse import AppStatus
 
 from server.http import serving as serving_module
 from server.http.connections import Connections
+from shared.errors import ConfigurationError
 from tests.http.callers import Era, client, raw_client
 from tests.http.conftest import KEY
 from tests.http.processes import WAIT_S, Process, serving, started
@@ -205,3 +207,18 @@ def test_a_stop_is_heard_by_our_server_alone() -> None:
             signal.signal(number, handler)
     assert server.should_exit
     assert not AppStatus.should_exit
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 70])
+def test_a_name_that_is_no_host_name_is_refused_as_a_host_that_cannot_be_bound(host: str) -> None:
+    # Fails without UnicodeError in _bind.
+    with pytest.raises(ConfigurationError, match="cannot be bound"):
+        serving_module._bind(host, 0)
+
+
+def test_a_listener_that_cannot_be_bound_is_closed() -> None:
+    # Fails without the ExitStack of _bind: a ResourceWarning is an error.
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        with pytest.raises(ConfigurationError, match="cannot be bound"):
+            serving_module._bind("127.0.0.1", taken.getsockname()[1])
+        gc.collect()
