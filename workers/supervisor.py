@@ -19,7 +19,7 @@ from shared.errors import BackendBusy, BackendUnavailable, ConfigurationError, U
 from shared.settings import Settings
 from workers import shift
 from workers.embedding.endpoint import application
-from workers.embedding.serving import Endpoint, Place
+from workers.embedding.serving import Endpoint, Place, require
 from workers.manager import Orders
 from workers.retry import backoff_s
 from workers.shelf import Shelf
@@ -152,6 +152,8 @@ async def _lasting(orders: Orders, settings: Settings, place: Place | None) -> A
     ended = asyncio.Event()
     metrics: Metrics | None = None
     serving: asyncio.Task[None] | None = None
+    if place is not None and place.path is None:
+        await asyncio.to_thread(require, place)
     if outbox.EMBED_QUEUE in orders.queues:
         await shelf.open()
     if place is not None:

@@ -45,6 +45,16 @@ def test_bad_usage_exits_2(arguments: list[str]) -> None:
     assert ran(*arguments, environment=dict(os.environ)).returncode == 2
 
 
+@pytest.mark.parametrize("place", ["192.0.2.1:8200", "a..b:8200", "nowhere.invalid:8200"])
+def test_a_place_that_cannot_be_bound_is_refused_in_one_line(database_url: str, data_dir: Path, place: str) -> None:
+    # Fails without `require` in _lasting: it was one line in the log, and the worker went on.
+    refused = ran("--endpoint", place, environment=environment(database_url, data_dir))
+
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"memhub-worker: --endpoint {place} cannot be bound: ")
+    assert refused.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("bad", "named"),
     [

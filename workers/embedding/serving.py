@@ -17,6 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from shared import logs
+from shared.errors import ConfigurationError
 
 CLAIM_INTERVAL_S = 0.5
 GRACEFUL_STOP_S = 2
@@ -34,6 +35,18 @@ class Place:
 
     def __str__(self) -> str:
         return str(self.path) if self.path else f"{self.host}:{self.port}"
+
+
+def require(place: Place) -> None:
+    """Returns where a process could serve at this place, also while another one does. Raises ConfigurationError."""
+    try:
+        with _claimed(place):
+            return
+    except (OSError, UnicodeError) as failure:
+        raise ConfigurationError(
+            f"--endpoint {place} cannot be bound: {getattr(failure, 'strerror', None) or failure}.",
+            next="Name an address of this machine and a port that this user may bind.",
+        ) from None
 
 
 class Endpoint:
