@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -18,9 +17,14 @@ REMOTE: Aliases = {"git_remote": "host.test/acme/old-app"}
 FOLDER: Aliases = {"workspace_path": "/work/new"}
 
 
-async def use(connection: asyncpg.Connection, project: UUID | str | None = None, **given: Any) -> Used:
-    given = {"aliases": {}, "create": False} | given
-    return await projects.use(connection, "acme", AUTHOR, project=project, **given)
+async def use(
+    connection: asyncpg.Connection,
+    project: UUID | str | None = None,
+    *,
+    aliases: Aliases | None = None,
+    create: bool = False,
+) -> Used:
+    return await projects.use(connection, "acme", AUTHOR, project=project, aliases=aliases or {}, create=create)
 
 
 async def made(connection: asyncpg.Connection, slug: str, aliases: Aliases | None = None) -> ProjectScope:
@@ -79,13 +83,15 @@ async def test_names_of_two_projects_are_refused_and_both_are_listed(
     server_connection: asyncpg.Connection, old: ProjectScope
 ) -> None:
     new = await made(server_connection, "new-app", FOLDER)
-    for given in ({"project": "new-app", "aliases": REMOTE}, {"aliases": {**REMOTE, **FOLDER}}):
+    both: Aliases = {**REMOTE, **FOLDER}
+    given: list[tuple[str | None, Aliases]] = [("new-app", REMOTE), (None, both)]
+    for project, aliases in given:
         for create in (False, True):
             with pytest.raises(ProjectAmbiguous) as refused:
-                await use(server_connection, **given, create=create)
+                await use(server_connection, project, aliases=aliases, create=create)
             assert all(str(scope.project_id) in refused.value.message for scope in (old, new))
     with pytest.raises(ProjectAmbiguous):
-        await projects.resolve_alias(server_connection, "acme", {**REMOTE, **FOLDER})
+        await projects.resolve_alias(server_connection, "acme", both)
 
 
 async def test_an_alias_leads_to_its_project_in_its_own_tenant_only(

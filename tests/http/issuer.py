@@ -23,6 +23,7 @@ class Issuer:
         self.keys: dict[str, ec.EllipticCurvePrivateKey] = {}
         self.fetches = 0
         self.beside: list[Any] = []
+        self.published: Any = ()
         self.may_answer = threading.Event()
         self.may_answer.set()
         self.url = ""
@@ -44,7 +45,8 @@ class Issuer:
             case "/keys":
                 self.fetches += 1
                 self.may_answer.wait(WAIT_S)
-                return {"keys": [*self.beside, *(self._published(key_id) for key_id in self.keys)]}
+                keys = [*self.beside, *(self._published(key_id) for key_id in self.keys)]
+                return {"keys": keys if self.published == () else self.published}
             case _:
                 return None
 

@@ -72,10 +72,7 @@ async def test_a_key_of_an_unknown_kind_leaves_the_others_usable(beside: object)
 async def test_what_is_no_set_of_keys_is_an_issuer_that_is_away(published: object) -> None:
     # Fails without the surviving of _refresh: AttributeError and TypeError were let out.
     with issuing() as issuer:
-        issuer.answer = {  # type: ignore[method-assign]
-            "/.well-known/openid-configuration": {"issuer": issuer.url, "jwks_uri": f"{issuer.url}/keys"},
-            "/keys": {"keys": published},
-        }.get
+        issuer.published = published
         with pytest.raises(BackendUnavailable):
             await Keys(issuer.url).of("first")
 
