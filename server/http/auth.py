@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.http.credentials import KEY_IDENTITY, Credentials, Missing
 from server.http.principal import Principal
-from server.http.rates import Rates
+from server.http.rates import RateLimited, Rates
 from server.http.refusals import refusal
 from server.http.tenant import PRINCIPAL
 from shared import logs
@@ -78,7 +78,9 @@ class AuthMiddleware:
 
     async def _entered(self, scope: Scope) -> Response | None:
         try:
-            principal = await self._credentials.principal(_bearer(Headers(scope=scope)))
+            principal = await self._credentials.principal(_bearer(Headers(scope=scope)), address=_address(scope))
+        except RateLimited as limited:
+            return _too_often(limited)
         except MemhubError as error:
             return self._refused(error)
         if principal.tenant is not None and scope["path"] in OPERATORS:
@@ -87,7 +89,7 @@ class AuthMiddleware:
         if principal.identity not in (None, KEY_IDENTITY):
             wait_s = self._rates.wait_s(str(principal.identity))
             if wait_s:
-                return _too_often(wait_s)
+                return _too_often(RateLimited("This credential calls too often; nothing was run.", wait_s=wait_s))
         scope[PRINCIPAL] = principal
         if principal.identity is not None:
             scope["user"] = _user(principal)
@@ -153,13 +155,18 @@ def _user(principal: Principal) -> AuthenticatedUser:
     return AuthenticatedUser(AccessToken(token="", client_id=str(principal.identity), scopes=[]))
 
 
-def _too_often(wait_s: float) -> Response:
-    seconds = math.ceil(wait_s)
+def _address(scope: Scope) -> str:
+    """Of a server on a socket file all clients are one."""
+    return scope["client"][0] if scope.get("client") else ""
+
+
+def _too_often(limited: RateLimited) -> Response:
+    seconds = math.ceil(limited.wait_s)
     return refusal(
         HTTPStatus.TOO_MANY_REQUESTS,
-        "RATE_LIMITED",
-        f"This credential calls too often; nothing was run. Wait {seconds} s.",
-        next="Call again after the seconds in Retry-After.",
-        retryable=True,
+        limited.code,
+        f"{limited.message} Wait {seconds} s.",
+        next=limited.next,
+        retryable=limited.retryable,
         headers={"Retry-After": str(seconds)},
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
+from collections import OrderedDict
 from typing import Protocol
 
 from server.gateway import Gateway
 from server.http.principal import ANYONE, Principal
+from server.http.rates import RateLimited, Rates
 from server.http.usage import Usage
 from shared import tokens
 from shared.errors import Unauthorized
@@ -17,6 +19,11 @@ from shared.settings import Settings
 KEY_IDENTITY = "key"
 EXISTENCE_S = 2.0
 """How old an answer may be to whether any token exists; only a server without a key asks."""
+
+GUESSES_PER_S = 5.0
+"""Unknown tokens of one address. Behind a proxy all share one: those that were let in before are not counted."""
+
+KNOWN_MAX = 10_000
 
 
 class Missing(Unauthorized):
@@ -37,6 +44,8 @@ class Credentials:
         self._gateway = gateway
         self._usage = usage
         self._issuer = issuer
+        self._known: OrderedDict[bytes, None] = OrderedDict()
+        self._guesses = Rates(per_s=GUESSES_PER_S, clock=time.monotonic)
         self._tokens_exist = False
         self._tokens_looked_s = -EXISTENCE_S
 
@@ -51,14 +60,17 @@ class Credentials:
     def is_open(self) -> bool:
         return self._key is None and self._issuer is None
 
-    async def principal(self, bearer: str | None) -> Principal:
-        """Raises Unauthorized, Forbidden, and what the database raises where it has to be asked."""
+    async def principal(self, bearer: str | None, *, address: str | None = None) -> Principal:
+        """Who this is; `address` is where it comes from, None where guesses are counted elsewhere.
+
+        Raises Unauthorized, Forbidden, RateLimited, and what the database raises where it has to be asked.
+        """
         if bearer is None:
             return await self._without()
         if self._key is not None and hmac.compare_digest(_hash(bearer), self._key):
             return Principal(identity=KEY_IDENTITY)
         if tokens.may_be_token(bearer):
-            return await self._of_token(bearer)
+            return await self._of_token(bearer, address)
         if self._issuer is not None and self._issuer.may_be_issued(bearer):
             return await self._issuer.principal(bearer)
         raise tokens.unknown()
@@ -79,10 +91,28 @@ class Credentials:
             self._tokens_looked_s = time.monotonic()
         return self._tokens_exist
 
-    async def _of_token(self, bearer: str) -> Principal:
+    async def _of_token(self, bearer: str, address: str | None) -> Principal:
+        """A guess costs a question to the database, so an address has few of them; what was right is no guess."""
+        digest = _hash(bearer)
+        if (
+            address is not None
+            and digest not in self._known
+            and (wait_s := self._guesses.wait_s(address, counts=False))
+        ):
+            raise RateLimited("Too many unknown credentials came from this address; nothing was run.", wait_s=wait_s)
         backend = await self._gateway.backend()
-        async with backend.connection("read") as connection:
-            token = await tokens.authenticate(connection, bearer)
+        try:
+            async with backend.connection("read") as connection:
+                token = await tokens.authenticate(connection, bearer)
+        except Unauthorized:
+            self._known.pop(digest, None)
+            if address is not None:
+                self._guesses.wait_s(address)
+            raise
+        self._known[digest] = None
+        self._known.move_to_end(digest)
+        if len(self._known) > KNOWN_MAX:
+            self._known.popitem(last=False)
         self._usage.note(token.id)
         return Principal(
             identity=f"token:{token.id}",

@@ -6,8 +6,21 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from shared.errors import MemhubError
+
 IDENTITIES_MAX = 10_000
 BURST_S = 2.0
+
+
+class RateLimited(MemhubError):
+    """Too many calls of one credential, or too many unknown ones from one address; `wait_s` until the next."""
+
+    code = "RATE_LIMITED"
+    retryable = True
+
+    def __init__(self, message: str, *, wait_s: float) -> None:
+        super().__init__(message, next="Call again after the seconds in Retry-After.")
+        self.wait_s = wait_s
 
 
 @dataclass(slots=True)
@@ -25,8 +38,8 @@ class Rates:
         self._clock = clock
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
-    def wait_s(self, identity: str) -> float:
-        """0 for a call that may go on, and is counted; else how long to wait before the next one."""
+    def wait_s(self, identity: str, *, counts: bool = True) -> float:
+        """0 for a call that may go on, and that `counts`; else how long to wait before the next one."""
         now_s = self._clock()
         bucket = self._buckets.setdefault(identity, _Bucket(self._burst, now_s))
         self._buckets.move_to_end(identity)
@@ -36,5 +49,5 @@ class Rates:
         bucket.filled_s = now_s
         if bucket.tokens < 1:
             return (1 - bucket.tokens) / self._per_s
-        bucket.tokens -= 1
+        bucket.tokens -= counts
         return 0.0
