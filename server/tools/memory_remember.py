@@ -93,7 +93,7 @@ class MemoryRememberResult(View):
     outcome: Literal["created", "deduplicated", "idempotent_replay", "refused"]
     memory: MemoryView | None = None
     superseded: tuple[UUID, ...] = ()
-    attestations: int = 0
+    attestations: int | None = None
     similar: tuple[SimilarView, ...] | None = None
     embedding: str | None = None
     differs: tuple[str, ...] = ()
@@ -117,6 +117,9 @@ async def run(call: Call, arguments: MemoryRememberArguments) -> MemoryRememberR
         scope = await call.scope(connection, arguments.project)
         remembered = await memories.remember(connection, scope, call.caller.author, request)
     result = MemoryRememberResult.model_validate(remembered)
+    if result.outcome == "refused":
+        # Of a memory that there is not.
+        result.attestations = result.embedding = None
     if result.outcome == "created" and result.memory is not None:
         result.similar = await _similar(call, scope, arguments.content, written=result.memory.memory_id)
     return result
