@@ -69,9 +69,9 @@ def is_password(value: str) -> bool:
     return not is_placeholder(value) and not is_reference(value) and not value.isdigit()
 
 
-# SSHPrivateKey2, SecretStr: a type of somebody's code
+# SSHPrivateKey2, SecretStr, Ed25519PrivateKey: a type of somebody's code, and not hunter2SuperSecret99
 _TYPE_NAME = re.compile(
-    r"[\w.]*[a-z0-9](?:Key|Token|Secret|Password|Type|Str|Field|Header|Auth|Provider|Config|Client)\w{0,5}"
+    r"[A-Za-z_.]*[a-z](?:Key|Token|Secret|Password|Type|Str|Field|Header|Auth|Provider|Config|Client)[A-Za-z_]{0,5}\d?"
 )
 _DELIMITERS = re.compile(r"[-_./:\\@+#=&?%,|]+")
 _NUMBERED_WORD = re.compile(r"[A-Za-z]+\d{1,3}|[a-z]?\d{1,4}[a-z]?", re.IGNORECASE)
@@ -91,10 +91,15 @@ def looks_like_secret(value: str, *, length_min: int = 7) -> bool:
     value = value.rstrip(".:!?*_\\")
     if len(value) < length_min:
         return False
-    if _TYPE_NAME.fullmatch(value):
+    if _is_type_name(value):
         return False
     shaped = is_mixed(value) or _has_random_case(value) or _SYMBOL_INSIDE.search(value)
     return bool(shaped) and not is_reference(value) and not is_placeholder(value)
+
+
+def _is_type_name(value: str) -> bool:
+    known = TECHNICAL.match(value)
+    return bool(_TYPE_NAME.fullmatch(value) or (known and _TYPE_NAME.fullmatch(value, known.end())))
 
 
 def is_uuid(value: str) -> bool:
