@@ -26,8 +26,12 @@ LINE_BYTES_MAX = 1_048_576
 
 _EDGE_BYTES = 512
 # Anchored at the ends of the line, where clients write the envelope: an `id` in the arguments never matches.
-_ID_AT_HEAD = re.compile(rb'\A\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15}|"[\w.:-]{1,128}")\s*,')
-_ID_AT_TAIL = re.compile(rb',\s*"id"\s*:\s*(\d{1,15}|"[\w.:-]{1,128}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
+_ID_AT_HEAD = re.compile(
+    rb'\A\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(0|[1-9]\d{0,14}|"[\w.:-]{1,128}")\s*,'
+)
+_ID_AT_TAIL = re.compile(
+    rb',\s*"id"\s*:\s*(0|[1-9]\d{0,14}|"[\w.:-]{1,128}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z'
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from shared import limits
@@ -25,33 +26,48 @@ def aliases_here() -> dict[AliasKind, str]:
 
 
 def aliases(folder: Path) -> dict[AliasKind, str]:
-    """What may lead to a project from there; reads files, runs nothing."""
+    """What may lead to a project from there; reads files, runs nothing.
+
+    Nothing from a folder that belongs to no one project: the root, a home. A path that is no Unicode is left out.
+    """
+    if folder in (Path(folder.anchor), _home()):
+        return {}
     found: dict[AliasKind, str] = {}
-    remote = git_remote(folder)
-    try:
-        found["workspace_path"] = limits.canonical_workspace_path(str(folder))
-        if remote is not None:
-            found["git_remote"] = limits.canonical_git_remote(remote)
-    except InvalidArgument:
-        pass
+    with suppress(InvalidArgument):
+        if (path := limits.workspace_path(str(folder))) is not None:
+            found["workspace_path"] = path
+    with suppress(InvalidArgument):
+        if (remote := limits.git_remote(git_remote(folder))) is not None:
+            found["git_remote"] = remote
     return found
 
 
 def git_remote(folder: Path) -> str | None:
-    """The URL of `origin`, else of the first remote, as the repository's configuration has it."""
+    """The URL of `origin`, else of the first remote, as the repository's configuration has it.
+
+    A repository without one is its own: its folder's path, so that it is known from every folder inside.
+    """
     for parent in (folder, *folder.parents)[:_PARENTS_MAX]:
         marker = parent / ".git"
         if marker.exists():
-            urls = _remote_urls(_read(_git_folder(marker) / "config"))
-            return urls.get('remote "origin"') or next(iter(urls.values()), None)
+            config = _git_folder(marker) / "config"
+            urls = _remote_urls(_read(config))
+            return urls.get('remote "origin"') or next(iter(urls.values()), str(parent) if config.is_file() else None)
     return None
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
 
 
 def _git_folder(marker: Path) -> Path:
     if marker.is_dir():
         return marker
-    linked = marker.parent / _read(marker).removeprefix("gitdir:").strip()
-    common = _read(linked / "commondir").strip()
+    linked = marker.parent / _line(marker).removeprefix("gitdir:").strip()
+    common = _line(linked / "commondir")
     return Path(os.path.normpath(linked / common)) if common else linked
 
 
@@ -66,8 +82,16 @@ def _remote_urls(config: str) -> dict[str, str]:
     return urls
 
 
+def _line(path: Path) -> str:
+    """A path that another file holds: no system takes one with a NUL."""
+    return _read(path).partition("\0")[0].strip()
+
+
 def _read(path: Path) -> str:
+    """At most _CONFIG_BYTES_MAX of a file; nothing of what is none, such as a pipe that never ends."""
     try:
+        if not path.is_file():
+            return ""
         with path.open("rb") as file:
             return file.read(_CONFIG_BYTES_MAX).decode("utf-8", "replace")
     except OSError:

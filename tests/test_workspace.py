@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,31 @@ def test_a_folder_without_repository_has_no_remote(tmp_path: Path, monkeypatch: 
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path / "plain")
     assert workspace.aliases_here() == {"workspace_path": str(tmp_path / "plain")}
+
+
+def test_a_repository_without_a_remote_is_known_from_every_folder_inside(repository: Path) -> None:
+    (repository / ".git" / "config").write_text("[core]\n    bare = false\n")
+    (repository / "src" / "deep").mkdir(parents=True)
+    for folder in (repository, repository / "src" / "deep"):
+        assert workspace.aliases(folder) == {"workspace_path": str(folder), "git_remote": str(repository)}
+
+
+def test_a_home_and_the_root_lead_to_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert workspace.aliases(tmp_path) == {}
+    assert workspace.aliases(Path("/")) == {}
+
+
+def test_a_pipe_and_a_name_that_is_no_unicode_are_left_out(tmp_path: Path) -> None:
+    # Fails without `is_file` in `_read`: nobody ever writes into the pipe, and the server waits for ever.
+    odd = tmp_path / "caf\udce9"
+    (odd / ".git").mkdir(parents=True)
+    os.mkfifo(odd / ".git" / "config")
+    assert workspace.aliases(odd) == {}
+
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / ".git").write_bytes(b"gitdir: /a\0b\n")
+    assert workspace.aliases(tmp_path / "linked") == {"workspace_path": str(tmp_path / "linked")}
 
 
 def test_a_remote_that_is_no_address_is_left_out(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,14 +106,20 @@ def canonical_workspace_path(path: str) -> str:
     given = path.strip()
     if given.lower().startswith("file://"):
         given = re.sub(r"^/(?=[A-Za-z]:)", "", unquote(_split(given, "workspace_path").path))
-    if given.startswith("/") and not _CONTROL.search(given):
-        return "/" + PurePosixPath(given).as_posix().lstrip("/")
-    windows = PureWindowsPath(given)
-    if windows.is_absolute() and not _CONTROL.search(given):
-        return windows.drive.upper().replace("\\", "/") + windows.as_posix()[len(windows.drive) :]
-    raise InvalidArgument(
-        "workspace_path", "must be an absolute path", next="Send the whole path of the workspace's folder."
-    )
+    folder = PurePosixPath(given) if given.startswith("/") else PureWindowsPath(given)
+    if not folder.is_absolute() or _CONTROL.search(given):
+        raise InvalidArgument(
+            "workspace_path", "must be an absolute path", next="Send the whole path of the workspace's folder."
+        )
+    if folder == type(folder)(folder.anchor) and not folder.drive.startswith("\\"):
+        raise InvalidArgument(
+            "workspace_path",
+            "is the root of the machine, which belongs to no one project",
+            next="Send the folder that is worked in, or give project in each call.",
+        )
+    if isinstance(folder, PurePosixPath):
+        return "/" + folder.as_posix().lstrip("/")
+    return folder.drive.upper().replace("\\", "/") + folder.as_posix()[len(folder.drive) :]
 
 
 def _from_url(url: SplitResult) -> str:

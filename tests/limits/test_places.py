@@ -124,16 +124,22 @@ def test_a_remote_is_bounded() -> None:
     [
         ("/home/ann/app/", "/home/ann/app"),
         ("//home//ann/./app", "/home/ann/app"),
-        ("/", "/"),
         ("/a b", "/a b"),
         ("file:///home/ann/a%20b", "/home/ann/a b"),
         ("file:///c:/src/app", "C:/src/app"),
         ("c:\\src\\App\\", "C:/src/App"),
         ("\\\\nas\\share\\app", "//NAS/SHARE/app"),
+        ("\\\\nas\\share", "//NAS/SHARE/"),
     ],
 )
 def test_a_workspace_is_an_absolute_folder(path: str, canonical: str) -> None:
     assert limits.workspace_path(path) == canonical
+
+
+@pytest.mark.parametrize("path", ["/", "//", "/./", "file:///", "c:\\", "C:/", "file:///C:/"])
+def test_the_root_of_a_machine_is_nobodys_workspace(path: str) -> None:
+    with pytest.raises(InvalidArgument, match=r"^workspace_path: is the root of the machine"):
+        limits.workspace_path(path)
 
 
 @pytest.mark.parametrize("path", ["", ".", "app", "./app", "~/app", "C:app", "/a\nb", "/a\0", "\ud800", 5])

@@ -123,6 +123,15 @@ def test_a_request_under_an_id_that_no_answer_can_carry_is_answered_without_it(r
     assert (reply.id, reply.error.code) == (None, -32600)
 
 
+@pytest.mark.parametrize("tail", [b'"method":"ping"}', b'"x":"' + b"a" * 5_000 + b'"}'])
+def test_an_id_that_is_no_json_ends_no_server(tail: bytes) -> None:
+    line = b'{"jsonrpc":"2.0","id":007,' + tail
+    message, reply = decode(line if len(line) < 1_000 else Oversized(line[:4_096], line[-4_096:]))
+    assert message is None
+    assert reply is not None
+    assert reply.id is None
+
+
 def test_a_notification_is_served() -> None:
     message, reply = decode(b'{"jsonrpc":"2.0","method":"notifications/initialized","params":{"id":null}}')
     assert reply is None
