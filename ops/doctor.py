@@ -25,6 +25,13 @@ from shared.settings import Settings, unknown
 DISK_FREE_BYTES_MIN = 500 * 2**20
 VIOLATIONS_SHOWN = 5
 
+_FROM_THE_FUTURE = "nothing_is_from_the_future"
+_CLOCK_BEHIND = (
+    "The clock of the database's machine was set back, or stood ahead when this was written: set it right, or wait "
+    "until it has caught up. Until then these memories can be found and not changed."
+)
+_PAST_THE_SCHEMA = "Someone wrote past the schema: restore a backup from before that, and report it."
+
 _SQL = statements.load("doctor")
 _ROLES = _SQL["roles"]
 _NOTIFYING = _SQL["notifying"]
@@ -133,7 +140,7 @@ async def _invariants(connection: asyncpg.Connection) -> Finding:
         "invariants",
         False,
         f"{len(violations)} violations, first: {told}",
-        "Someone wrote past the schema: restore a backup from before that, and report it.",
+        _CLOCK_BEHIND if {violation.name for violation in violations} == {_FROM_THE_FUTURE} else _PAST_THE_SCHEMA,
     )
 
 

@@ -53,6 +53,8 @@ _REFUSED = (
     asyncpg.InterfaceError,
     asyncpg.ClientConfigurationError,
 )
+# An end before its beginning: what is written by one clock alone can be that only where the clock was set back.
+_BEFORE_THE_BEGINNING = ("memory_revisions_check", "memories_status_agrees")
 _UNMIGRATED = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.InvalidSchemaNameError)
 
 
@@ -184,6 +186,13 @@ def translated(work: Work) -> Iterator[None]:
         raise BackendUnavailable(
             "The database takes no writes: it is read-only or a standby. Nothing was written.",
             next="Point MEMHUB_DATABASE_URL at the primary, or end its read-only mode.",
+        ) from None
+    except asyncpg.CheckViolationError as refused:
+        if refused.constraint_name not in _BEFORE_THE_BEGINNING:
+            raise
+        raise BackendUnavailable(
+            "The database's clock stands before what this memory says already: it was set back. Nothing was written.",
+            next="Set the clock of its machine right, or call again when it has caught up.",
         ) from None
     except asyncpg.UndefinedFileError:
         raise BackendUnavailable(
