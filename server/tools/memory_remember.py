@@ -34,7 +34,8 @@ Same statement, corrected or extended -> memory_revise. Wrong, without successor
 outcome: created; deduplicated = known already, you count as a witness, `differs` names what stays as it \
 was; refused = a target of supersedes is not ACTIVE, nothing was written: read the successors in \
 `obstacles`, decide again; idempotent_replay = done before under this client_request_id. `similar`: live \
-neighbours; supersede one that yours contradicts. Empty: none; left out: not looked up in time."""
+neighbours; supersede one that yours contradicts. With replaced_this your very words held before and it replaced \
+them: forget yours, or supersede it if that was reversed. Empty: none; left out: not looked up in time."""
 
 
 class MemoryRememberArguments(Arguments):

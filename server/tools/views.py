@@ -73,6 +73,7 @@ class HitView(_Cut):
 class SimilarView(_Cut):
     type: MemoryType
     score: float | None = None
+    replaced_this: bool | None = None
 
 
 class ObstacleView(View):

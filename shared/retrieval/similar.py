@@ -8,13 +8,17 @@ from uuid import UUID
 
 import asyncpg
 
+from shared import statements
 from shared.domain import Author, MemoryType, ProjectScope
 from shared.retrieval import ranking
-from shared.retrieval.evidence import gather
+from shared.retrieval.evidence import STEPS_BACK_MAX, gather
 from shared.retrieval.meaning import Meaning
 from shared.retrieval.requests import Search
 from shared.retrieval.results import shown
 from shared.retrieval.terms import ask
+from shared.text.canonical import content_hash
+
+_REPLACED_BY = statements.load("retrieval")["replaced_by"]
 
 DEADLINE_S = 0.05
 SHOWN_MAX = 3
@@ -27,12 +31,16 @@ others for each memory. From .55 on it were a quarter, a seventh and .06."""
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """A live memory that says nearly the same; `score` in 0..1."""
+    """A live memory that says nearly the same; `score` in 0..1, None where `replaced_this`.
+
+    `replaced_this`: the very words that were written held before, and this one holds instead of them.
+    """
 
     memory_id: UUID
     type: MemoryType
     content: str
-    score: float
+    score: float | None
+    replaced_this: bool | None = None
 
 
 async def similar(
@@ -47,13 +55,38 @@ async def similar(
 ) -> tuple[Similar, ...] | None:
     """At most SHOWN_MAX memories close to `content`, without `written`; None where the deadline passes first.
 
+    What replaced these very words comes first.
+
     On a connection in no transaction, after the write: a late answer is no reason to keep the writer waiting.
     """
     try:
         async with asyncio.timeout(deadline_s):
-            return await _close(connection, scope, author, content, written=written, meaning=meaning)
+            replaced = await _replaced(connection, scope, author, content, written=written)
+            close = await _close(connection, scope, author, content, written=written, meaning=meaning)
     except TimeoutError:
         return None
+    told = {one.memory_id for one in replaced}
+    return (*replaced, *(one for one in close if one.memory_id not in told))[:SHOWN_MAX]
+
+
+async def _replaced(
+    connection: asyncpg.Connection, scope: ProjectScope, author: Author, content: str, *, written: UUID | None
+) -> tuple[Similar, ...]:
+    said = content_hash(content)
+    found = await connection.fetch(
+        _REPLACED_BY, scope.project_id, said, author.conversation, written, STEPS_BACK_MAX, SHOWN_MAX
+    )
+    rows = await shown(connection, scope, [(row["memory_id"], row["revision"]) for row in found], None) if found else {}
+    return tuple(
+        Similar(
+            memory_id=memory_id,
+            type=MemoryType(row["type"]),
+            content=row["content"],
+            score=None,
+            replaced_this=True,
+        )
+        for memory_id, row in rows.items()
+    )
 
 
 async def _close(

@@ -371,3 +371,27 @@ JOIN memhub.memory_revisions AS revision
     AND revision.revision_no = ranked.revision_no
 WHERE ranked.place <= $4::int
 ORDER BY ranked.type, ranked.place;
+
+-- name: replaced_by
+-- What holds now where these very words held before: the memory that was revised away from them, or what superseded it,
+-- up to $5 steps on. What was forgotten has no successor.
+-- $1 project uuid, $2 content hash bytea, $3 the caller's conversation text, $4 a memory that is not told uuid,
+-- $5 steps int, $6 memories int
+WITH RECURSIVE said AS (
+    SELECT memory.id, memory.superseded_by, 0 AS steps
+    FROM memhub.memory_revisions AS revision
+    JOIN memhub.memories AS memory ON memory.project_id = revision.project_id AND memory.id = revision.memory_id
+    WHERE revision.project_id = $1::uuid AND revision.content_hash = $2::bytea AND revision.valid_to IS NOT NULL
+        AND (memory.conversation IS NULL OR memory.conversation = $3::text)
+    UNION
+    SELECT successor.id, successor.superseded_by, said.steps + 1
+    FROM said
+    JOIN memhub.memories AS successor ON successor.project_id = $1 AND successor.id = said.superseded_by
+    WHERE said.steps < $5::int AND (successor.conversation IS NULL OR successor.conversation = $3)
+)
+SELECT DISTINCT live.memory_id, live.revision_no AS revision
+FROM said JOIN memhub.live_memories AS live ON live.project_id = $1 AND live.memory_id = said.id
+WHERE live.memory_id IS DISTINCT FROM $4::uuid AND live.content_hash <> $2
+    AND (live.expires_at IS NULL OR live.expires_at > clock_timestamp())
+ORDER BY live.memory_id
+LIMIT $6::int;

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from shared.domain import Scope
 from shared.retrieval.meaning import UNKNOWN, Meaning
 from shared.retrieval.similar import Similar, similar
 from tests.retrieval.searching import MODEL, Searcher, Vector
@@ -50,3 +51,34 @@ async def test_a_late_answer_is_absent_and_the_connection_stays_usable(searcher:
 
     assert await close(searcher, "Sessions: kept in signed cookies", NORTH, deadline_s=0) is None
     assert await searcher.found("signed cookies")
+
+
+async def test_what_replaced_these_very_words_is_named_first(searcher: Searcher) -> None:
+    # Fails without `_replaced`: nothing tells that these words were given up.
+    old = await searcher.saved("We keep sessions in Redis.")
+    middle = await searcher.saved("Logins live in signed cookies.", supersedes=(old,))
+    new = await searcher.saved("Tokens are kept nowhere.", supersedes=(middle,))
+
+    named = await close(searcher, "We keep sessions  in Redis.")
+    assert [(one.memory_id, one.content, one.replaced_this) for one in named or ()] == [
+        (new, "Tokens are kept nowhere.", True)
+    ]
+
+
+async def test_what_was_revised_away_is_named_and_what_was_forgotten_is_not(searcher: Searcher) -> None:
+    revised = await searcher.saved("We keep sessions in Redis.")
+    await searcher.client.revise(revised, 1, content="Tokens are kept nowhere.")
+    forgotten = await searcher.saved("The gateway is Kong.")
+    await searcher.client.forget(forgotten)
+
+    assert [one.memory_id for one in await close(searcher, "We keep sessions in Redis.") or ()] == [revised]
+    assert await close(searcher, "The gateway is Kong.") == ()
+
+
+async def test_another_conversation_is_not_told_of(searcher: Searcher) -> None:
+    # Fails without the conversation in `replaced_by`.
+    elsewhere = searcher.client.speaking(conversation="theirs")
+    said = await elsewhere.saved("We keep sessions in Redis.", scope=Scope.CONVERSATION)
+    await elsewhere.revise(said, 1, content="Tokens are kept nowhere.")
+
+    assert await close(searcher, "We keep sessions in Redis.") == ()
