@@ -46,6 +46,7 @@ _TOLD = {
     "known": "there already",
     "changed": "of them say something else there, and were left as they are",
     "deduplicated": "said already by a live memory",
+    "passed": "say what was replaced or forgotten here and were left out",
     "projects": "projects made",
     "sensitive": "look like a credential and were left out",
     "expired": "had expired and were left out",

@@ -18,6 +18,7 @@ from shared.memories import races
 _SQL = statements.load("moving")
 _KNOWN = _SQL["known"]
 _LIVE_TWINS = _SQL["live_twins"]
+_PASSED_WORDS = _SQL["passed_words"]
 _MAKE_WAY = _SQL["make_way"]
 _LOCK_TWINS = _SQL["lock_twins"]
 
@@ -105,14 +106,20 @@ class Planner:
         return ready
 
     async def _sort(self, lives: list[Life], plan: Plan, now: datetime) -> None:
-        """Apart: those that say what a live memory, or an earlier one of this batch, says already."""
+        """Apart: those that say what a live memory, or an earlier one of this batch, says already.
+
+        What was replaced or forgotten here does not come back by being in a file; a memory with a history has its own.
+        """
         live = [(life, said) for life in lives if (said := _said(life, now)) is not None]
         twins = dict(self._seen_contents) | await self._twins([said for _, said in live])
         contents = {life.key: said for life, said in live}
+        passed = await self._passed([said for life, said in live if not life.keeps and said not in twins])
         for life in lives:
             said = contents.get(life.key)
             twin = None if said is None else twins.get(said)
-            if twin is None:
+            if twin is None and said in passed and not life.keeps:
+                plan.written.counts["passed"] += 1
+            elif twin is None:
                 plan.born.append(life)
                 plan.written.counts["imported"] += 1
                 if said is not None:
@@ -120,6 +127,10 @@ class Planner:
             else:
                 plan.twins.append((life, twin))
                 plan.written.counts["deduplicated"] += 1
+
+    async def _passed(self, asked: list[Said]) -> set[Said | None]:
+        rows_there = await self._connection.fetch(_PASSED_WORDS, *rows.columns(asked, 3)) if asked else []
+        return {asked[row["place"] - 1] for row in rows_there}
 
     async def _twins(self, asked: list[Said]) -> dict[Said, Twin]:
         """Who says these already; locked, so that an attestation meets a memory that stays."""

@@ -117,6 +117,17 @@ JOIN memhub.live_memories AS live
     ON live.project_id = asked.project_id AND live.scope_key = asked.scope_key
     AND live.content_hash = asked.content_hash;
 
+-- name: passed_words
+-- Which of these words held here before and hold no more, by place in the arrays.
+-- $1 projects uuid[], $2 scope keys text[], $3 content hashes bytea[], pairwise
+SELECT asked.place
+FROM unnest($1::uuid[], $2::text[], $3::bytea[]) WITH ORDINALITY AS asked (project_id, scope_key, content_hash, place)
+WHERE EXISTS (
+    SELECT FROM memhub.memory_revisions AS revision
+    JOIN memhub.memories AS memory ON memory.project_id = revision.project_id AND memory.id = revision.memory_id
+    WHERE revision.project_id = asked.project_id AND revision.content_hash = asked.content_hash
+        AND revision.valid_to IS NOT NULL AND coalesce(memory.conversation, '') = asked.scope_key);
+
 -- name: make_way
 -- What has expired and was not reaped yet gives way; it stays ACTIVE and can be revived by a revise.
 -- $1 projects uuid[], $2 scope keys text[], $3 content hashes bytea[], pairwise

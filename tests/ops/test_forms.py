@@ -20,6 +20,7 @@ from ops.moving.formats import markdown
 from shared import checker
 from shared.errors import ProjectRequired
 from shared.settings import Settings
+from tests.memories.clients import Client
 from tests.ops import lively
 from tests.ops.test_round_trip import bring
 
@@ -216,6 +217,28 @@ async def test_what_says_the_same_is_attested_once_for_each_source(
     rows = await connection.fetch("SELECT source FROM memhub.attestations ORDER BY id")
     assert [row["source"] for row in rows] == ["a.md", "b.md"]
     assert await connection.fetchval("SELECT count(*) FROM memhub.memories") == 1
+
+
+async def test_what_was_replaced_here_does_not_come_back_by_standing_in_a_file(
+    settings: Settings, speaker: Client, connection: asyncpg.Connection, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    # Fails without `_passed` of the planner: a copy of the file under another name brings it back as ACTIVE.
+    old = await speaker.saved("Use errors.Join, not multierr.")
+    await speaker.saved("Use multierr.", supersedes=(old,))
+    revised = await speaker.saved("Tests run on Node 20.")
+    await speaker.revise(revised, 1, "Tests run on Node 22.")
+    await speaker.forget(await speaker.saved("Deploy on Fridays."))
+    notes = "- Use errors.Join, not multierr.\n- Tests run on Node 20.\n- Deploy on Fridays.\n- Use tabs.\n"
+    (tmp_path / "AGENTS.md").write_text(notes)
+
+    for dry_run in (True, False):
+        assert await bring(settings, tmp_path / "AGENTS.md", project="moving", dry_run=dry_run) == 0
+        told = capsys.readouterr().out
+        assert "1 imported, 3 say what was replaced or forgotten here and were left out" in told
+    live = await connection.fetch("SELECT content FROM memhub.live_memories JOIN memhub.memory_revisions"
+                                  " USING (project_id, memory_id, revision_no) ORDER BY 1")  # fmt: skip
+    assert [row["content"] for row in live] == ["Tests run on Node 22.", "Use multierr.", "Use tabs."]
 
 
 async def test_secrets_are_left_out_and_named_by_their_place(
