@@ -12,7 +12,10 @@ from shared.screening.text import Text
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """A named rule; `needles` are lower-case literals of which the text must hold one (none: always asked)."""
+    """A named rule; `needles` are literals of which the text must hold one (none: always asked).
+
+    They are looked for in the lower-case text, those with a capital letter in the text as it is written.
+    """
 
     name: str
     needles: tuple[str, ...]
@@ -27,28 +30,44 @@ class Sieve:
     """The detectors that a text has to be shown: those of whose needles it holds one.
 
     Needles are looked for by their rarest character, so that most are passed over by a look at the characters that the
-    text has: a note of 300 bytes takes 15 µs, where looking for each of 175 needles took 75.
+    text has, and those that hold another needle only where that was found: a note of 300 bytes takes 22 µs on a busy
+    machine, where looking for each of 177 needles takes 62.
     """
 
     def __init__(self, detectors: Sequence[Detector]) -> None:
         self._detectors = detectors
         self._always = {place for place, detector in enumerate(detectors) if not detector.needles}
-        places: dict[str, list[int]] = defaultdict(list)
+        self._places: dict[str, list[int]] = defaultdict(list)
         for place, detector in enumerate(detectors):
             for needle in detector.needles:
-                places[needle].append(place)
-        self._needles: dict[str, list[tuple[str, list[int]]]] = defaultdict(list)
-        for needle, wanted in places.items():
-            self._needles[max(needle, key=_rarity)].append((needle, wanted))
+                self._places[needle].append(place)
+        self._written: dict[str, list[str]] = defaultdict(list)
+        self._shortest: dict[str, list[str]] = defaultdict(list)
+        self._longer: dict[str, list[str]] = defaultdict(list)
+        lowered = [needle for needle in self._places if needle == needle.lower()]
+        for needle in self._places.keys() - set(lowered):
+            self._written[next(filter(str.isupper, needle))].append(needle)
+        for needle in lowered:
+            held = [other for other in lowered if other in needle and other != needle]
+            if held:
+                self._longer[max(held, key=len)].append(needle)
+            else:
+                self._shortest[max(needle, key=_rarity)].append(needle)
 
     def detectors_for(self, text: Text) -> list[Detector]:
         """In their order."""
-        lowered = text.lowered
+        plain, lowered = text.plain, text.lowered
+        found: list[str] = []
+        for capital in self._written:
+            if capital in plain:
+                found += [needle for needle in self._written[capital] if needle in plain]
+        for character in self._shortest.keys() & set(lowered):
+            found += [needle for needle in self._shortest[character] if needle in lowered]
         asked = set(self._always)
-        for character in self._needles.keys() & set(lowered):
-            for needle, places in self._needles[character]:
-                if needle in lowered:
-                    asked.update(places)
+        while found:
+            needle = found.pop()
+            asked.update(self._places[needle])
+            found += [longer for longer in self._longer.get(needle, ()) if longer in lowered]
         return [self._detectors[place] for place in sorted(asked)]
 
 

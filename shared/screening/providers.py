@@ -11,13 +11,13 @@ from shared.screening.values import is_placeholder
 
 _IN_WORD = re.compile(r"[A-Za-z0-9_-]")
 
-# name, literals of which one must be there, pattern from the start of a word
-# (an unbounded repeat only at its end: anything behind it could make the time square)
+# name, literals of which one must be there (one with a capital letter: as it is written), pattern from the start of a
+# word (an unbounded repeat only at its end: anything behind it could make the time square)
 _PREFIXED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Anthropic API key", ("sk-ant-",), r"sk-ant-[\w-]{20,}"),
     (
         "OpenAI API key",
-        ("sk-proj-", "sk-svc", "sk-admin-", "sk-none-"),
+        ("sk-proj-", "sk-svc", "sk-admin-", "sk-None-"),
         r"sk-(?:proj|svcacct|admin|None)-[\w-]{20,}",
     ),
     ("OpenRouter API key", ("sk-or-",), r"sk-or-v1-[0-9a-f]{40,}"),
@@ -25,10 +25,10 @@ _PREFIXED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("GitHub fine-grained token", ("github_pat_",), r"github_pat_\w{22,}"),
     ("GitLab newer token", ("glrtr-", "glffct-", "glwt-"), r"gl(?:rtr|ffct|wt)-[\w-]{20,}"),
     ("Hugging Face token", ("hf_", "api_org_"), r"(?:hf|api_org)_[A-Za-z0-9]{30,}"),
-    ("Google API key", ("aiza",), r"AIza[\w-]{35}"),
+    ("Google API key", ("AIza",), r"AIza[\w-]{35}"),
     (
         "Google OAuth secret",
-        ("gocspx-", "ya29.", "1//0"),
+        ("GOCSPX-", "ya29.", "1//0"),
         r"(?:GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}|1//0[\w-]{30,})",
     ),
     ("npm token", ("npm_",), r"npm_[A-Za-z0-9]{36}"),
@@ -52,9 +52,9 @@ _PREFIXED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Notion token", ("ntn_", "secret_"), r"(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43})"),
     ("Figma token", ("figd_",), r"figd_[\w-]{32,}"),
     ("Airtable token", ("pat",), r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
-    ("Atlassian token", ("atatt3", "atctt3"), r"AT[AC]TT3[\w=-]{50,}"),
-    ("Postman API key", ("pmak-",), r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
-    ("New Relic key", ("nrak-",), r"NRAK-[A-Z0-9]{27}"),
+    ("Atlassian token", ("ATATT3", "ATCTT3"), r"AT[AC]TT3[\w=-]{50,}"),
+    ("Postman API key", ("PMAK-",), r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
+    ("New Relic key", ("NRAK-",), r"NRAK-[A-Z0-9]{27}"),
     ("Grafana token", ("glc_", "glsa_"), r"(?:glc_[A-Za-z0-9+/=]{32,}|glsa_[A-Za-z0-9]{32}_[a-f0-9]{8})"),
     ("Sentry token", ("sntrys_", "sntryu_"), r"sntry[su]_[A-Za-z0-9+/=_-]{40,}"),
     ("Supabase key", ("sbp_", "sb_secret_"), r"(?:sbp_[a-f0-9]{40}|sb_secret_[\w-]{20,})"),
@@ -64,23 +64,23 @@ _PREFIXED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Perplexity API key", ("pplx-",), r"pplx-[A-Za-z0-9]{40,}"),
     ("LangSmith key", ("lsv2_",), r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}"),
     ("Pinecone key", ("pcsk_",), r"pcsk_\w{40,}"),
-    ("age secret key", ("age-secret-key-1",), r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    ("age secret key", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     ("Tailscale key", ("tskey-",), r"tskey-[a-z]{3,10}-[\w-]{20,}"),
     ("Doppler token", ("dp.",), r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}"),
     ("Netlify token", ("nfp_",), r"nfp_[A-Za-z0-9]{36,}"),
     ("Mailgun key", ("key-",), r"key-[0-9a-f]{32}"),
-    ("Square token", ("eaaa", "sq0atp-"), r"(?:EAAA[\w-]{60}|sq0atp-[\w-]{22,})"),
+    ("Square token", ("EAAA", "sq0atp-"), r"(?:EAAA[\w-]{60}|sq0atp-[\w-]{22,})"),
     ("Brevo key", ("xkeysib-",), r"xkeysib-[a-f0-9]{64}-\w{16}"),
-    ("Amazon Bedrock key", ("absk",), r"ABSK[A-Za-z0-9+/]{100,}"),
-    ("Entra ID client secret", ("q~",), r"\w[\w~.-]{2}\dQ~[\w~.-]{31,34}"),
+    ("Amazon Bedrock key", ("ABSK",), r"ABSK[A-Za-z0-9+/]{100,}"),
+    ("Entra ID client secret", ("Q~",), r"\w[\w~.-]{2}\dQ~[\w~.-]{31,34}"),
     ("RubyGems key", ("rubygems_",), r"rubygems_[a-f0-9]{48}"),
     ("crates.io token", ("cio",), r"cio[A-Za-z0-9]{32}"),
-    ("Heroku key", ("hrku-",), r"HRKU-[\w-]{36,}"),
+    ("Heroku key", ("HRKU-",), r"HRKU-[\w-]{36,}"),
     ("PlanetScale token", ("pscale_",), r"pscale_(?:tkn|pw|oauth)_[\w.-]{32,}"),
     ("Pulumi token", ("pul-",), r"pul-[a-f0-9]{40}"),
-    ("CircleCI token", ("ccipat_",), r"CCIPAT_[\w-]{40,}"),
+    ("CircleCI token", ("CCIPAT_",), r"CCIPAT_[\w-]{40,}"),
     ("SonarQube token", ("squ_", "sqp_", "sqa_"), r"sq[upa]_[a-f0-9]{40}"),
-    ("PyPI API token", ("pypi-age",), r"pypi-AgE[\w-]{50,}"),
+    ("PyPI API token", ("pypi-AgE",), r"pypi-AgE[\w-]{50,}"),
     ("Fly.io token", ("fm2_", "fo1_"), r"(?:fm2_[A-Za-z0-9+/=]{60,}|fo1_[\w-]{40,})"),
     ("Discord webhook", ("api/webhooks/",), r"discord(?:app)?\.com/api/webhooks/\d{17,20}/[\w-]{60,}"),
 )

@@ -46,6 +46,19 @@ def test_a_detector_catches_its_secret_by_itself(name: str, note: str) -> None:
     assert any(True for detector in SIEVE.detectors_for(text) if detector.name == name for _ in detector.offsets(text))
 
 
+def test_the_sieve_asks_whom_a_look_for_each_needle_asks() -> None:
+    """Fails without the longer needles, or with those in capitals looked for in the lower-case text."""
+    needles = [needle for detector in DETECTORS for needle in detector.needles]
+    for note in [*needles, *map(str.swapcase, needles), *HARMLESS, *(note for _, note, _ in CAUGHT)]:
+        text = Text.of(note)
+        asked = [
+            detector
+            for detector in DETECTORS
+            if any(needle in (text.lowered if needle.lower() == needle else text.plain) for needle in detector.needles)
+        ]
+        assert [detector.name for detector in SIEVE.detectors_for(text)] == [detector.name for detector in asked], note
+
+
 @pytest.mark.parametrize("note", [note for note, _ in BY_KEYWORD])
 def test_the_keyword_rule_catches_a_named_value(note: str) -> None:
     text = Text.of(note)
