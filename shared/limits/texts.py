@@ -110,11 +110,14 @@ def text(argument: str, value: object, bytes_max: int, *, shorten: str = "Shorte
         raise InvalidArgument(argument, "must be a string", next="Send it as a JSON string.")
     if "\0" in value:
         raise InvalidArgument(argument, "holds a NUL character", next="Remove it: NUL cannot be stored.")
-    if _SURROGATE.search(value):
+    if value.isascii():
+        size = len(value)
+    elif _SURROGATE.search(value):
         raise InvalidArgument(
             argument, "holds a lone surrogate", next="Send well-formed Unicode: surrogates only in pairs."
         )
-    size = len(value.encode())
+    else:
+        size = len(value.encode())
     if size > bytes_max:
         raise InvalidArgument(argument, f"holds {size} bytes of UTF-8, at most {bytes_max} are allowed", next=shorten)
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import StrEnum
 from typing import TypeVar
 from uuid import UUID
@@ -74,9 +75,9 @@ def types(value: object) -> tuple[MemoryType, ...] | None:
 
 
 def choice(argument: str, value: object, choices: type[Choice]) -> Choice:
-    for member in choices:
-        if value == member.value:
-            return member
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return choices(value)
     allowed = ", ".join(member.value for member in choices)
     raise InvalidArgument(argument, f"must be one of {allowed}", next="Use one of these, spelled exactly so.")
 

@@ -53,10 +53,13 @@ def document_terms(content: str) -> DocumentTerms:
     Each is at most 800 bytes; 32,000 bytes of content stay under half a megabyte as a tsvector.
     """
     tokens = prepared(content).split()
-    known = {token: _analysed(token) for token in dict.fromkeys(tokens)}
-    words = [known[token][0] for token in tokens]
-    lexemes = dict.fromkeys(chain.from_iterable(exact for _, exact in known.values()))
-    return DocumentTerms(" ".join(filter(None, words))[:PLAIN_CHARACTERS_MAX], list(lexemes)[:LEXEMES_MAX])
+    known = {
+        token: _known_token(token) if len(token) <= TOKEN_KEPT_CHARACTERS_MAX else _document_token(token)
+        for token in dict.fromkeys(tokens)
+    }
+    words = [word for token in tokens if (word := known[token][0])]
+    lexemes = dict.fromkeys(chain.from_iterable([exact for _, exact in known.values() if exact]))
+    return DocumentTerms(" ".join(words)[:PLAIN_CHARACTERS_MAX], list(lexemes)[:LEXEMES_MAX])
 
 
 def query_terms(query: str, *, limit: int = QUERY_TERMS_MAX) -> tuple[QueryTerm, ...]:
@@ -81,10 +84,6 @@ def query_rows(terms: Iterable[QueryTerm]) -> QueryRows:
         [" ".join(way.words) for _, way in rows],
         [" ".join(way.lexemes) for _, way in rows],
     )
-
-
-def _analysed(token: str) -> tuple[str, tuple[str, ...]]:
-    return _known_token(token) if len(token) <= TOKEN_KEPT_CHARACTERS_MAX else _document_token(token)
 
 
 def _document_token(token: str) -> tuple[str, tuple[str, ...]]:
