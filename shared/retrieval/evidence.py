@@ -14,7 +14,7 @@ import asyncpg
 from shared import limits, statements
 from shared.domain import Author, AuthorKind, MemoryType, ProjectScope
 from shared.retrieval.requests import Search
-from shared.retrieval.terms import Asked
+from shared.retrieval.terms import NEWEST_ROWS_MAX, Asked
 
 _SQL = statements.load("retrieval")
 _CANDIDATES = _SQL["candidates"]
@@ -75,7 +75,7 @@ async def gather(
     arguments: list[Any] = [
         scope.project_id,
         author.conversation,
-        asked.any_term,
+        asked.rare,
         queries,
         [term.weight for term in asked.terms],
         None if request.types is None else [memory_type.value for memory_type in request.types],
@@ -85,7 +85,8 @@ async def gather(
         near,
         leg_rows,
         leg_rows,
-        asked.newest_max,
+        asked.common,
+        NEWEST_ROWS_MAX,
     ]
     if request.as_of is None:
         first_pass = FIRST_PASS_CHUNKS if asked.memories >= FIRST_PASS_FROM_MEMORIES else None

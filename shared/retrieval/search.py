@@ -15,7 +15,7 @@ from shared.retrieval.ranking import Ranked, Ranking, Scored
 from shared.retrieval.requests import Found, Hit, Search
 from shared.retrieval.results import Stored, hit, shown, stored
 from shared.retrieval.spelling import correct
-from shared.retrieval.terms import Asked, ask
+from shared.retrieval.terms import NEWEST_ROWS_MAX, Asked, ask
 
 OTHER_MODEL = "lexical only: the query's vector is of a model that is not the current one"
 PAST_LEXICAL = "lexical only: the current model's vectors of that time are not built yet"
@@ -82,7 +82,7 @@ async def find(
     weights: Ranking = ranking.DEFAULT,
 ) -> Ranked:
     """The ranked candidates of a query, without their content."""
-    if asked.any_term is None and meaning.vector is None:
+    if not asked.has_words and meaning.vector is None:
         return Ranked(kept=(), gated=0)
     found = await gather(connection, scope, author, request, asked, vector=meaning.vector)
     return ranking.rank(found, asked, request.mode, request.limit, weights)
@@ -112,6 +112,6 @@ def _why(scored: Scored, asked: Asked) -> dict[str, Any]:
         told["cosine"] = round(scored.wording.cosine, 4)
     if scored.formerly:
         told["in_the_words_of"] = "what it said before or replaced"
-    if asked.newest_max is not None:
-        told["words_sought_in_newest"] = asked.newest_max
+    if asked.common is not None:
+        told["words_sought_in_newest"] = NEWEST_ROWS_MAX
     return told

@@ -101,7 +101,7 @@ async def _close(
     text = content[:QUERY_CHARACTERS_MAX]
     asked = await ask(connection, scope, author, text, model=meaning.model)
     vector = meaning.vector if asked.model_id is not None else None
-    if asked.any_term is None and vector is None:
+    if not asked.has_words and vector is None:
         return ()
     request = Search(query=text, limit=CANDIDATES)
     found = await gather(connection, scope, author, request, asked, vector=vector, leg_rows=CANDIDATES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 
 import asyncpg
 
@@ -44,15 +45,20 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`any_term` finds the candidates, None when nothing is asked in words; `newest_max` bounds them where all terms
-    are common; `floor` and `model_id` are those of the query's model, None where it is not the current one."""
+    """`rare` finds candidates wherever they stand, `common` among the newest NEWEST_ROWS_MAX that hold it: any-term
+    tsqueries, None where no term is of that kind. `floor` and `model_id` are those of the query's model, None where it
+    is not the current one."""
 
     terms: tuple[Term, ...]
-    any_term: str | None
-    newest_max: int | None
+    rare: str | None
+    common: str | None
     memories: int
     model_id: int | None
     floor: float | None
+
+    @property
+    def has_words(self) -> bool:
+        return self.rare is not None or self.common is not None
 
     @property
     def weight(self) -> float:
@@ -104,7 +110,8 @@ def of_terms(
 ) -> Asked:
     """Terms in more than PRUNED_SHARE of a large project find no candidates, but for the rarest two.
 
-    It halves the lexical leg at no loss. Where these two are common too, the newest that match are candidates.
+    It halves the lexical leg at no loss. Of those that find, the rarest do so everywhere as long as fewer than
+    NEWEST_ROWS_MAX memories hold them, the others among the newest: a code is found beside a word that all hold.
     """
     rarest = sorted(terms, key=lambda term: term.documents)
     if memories < PRUNED_FROM_MEMORIES:
@@ -112,16 +119,22 @@ def of_terms(
     else:
         rare = [term for term in rarest if term.documents <= PRUNED_SHARE * memories]
         finding = rare if len(rare) >= KEPT_TERMS else rarest[:KEPT_TERMS]
-    common = sum(term.documents for term in finding) > NEWEST_ROWS_MAX
-    any_term = " | ".join(term.query for term in finding)
+    # A count that ended at COUNTED_MAX may mean any number.
+    everywhere = sum(reached < NEWEST_ROWS_MAX for reached in accumulate(term.documents for term in finding))
     return Asked(
         terms=terms,
-        any_term=f"'{project_lexeme(scope.project_id)}' & ({any_term})" if finding else None,
-        newest_max=NEWEST_ROWS_MAX if common else None,
+        rare=_any(scope, finding[:everywhere]),
+        common=_any(scope, finding[everywhere:]),
         memories=memories,
         model_id=model_id,
         floor=floor,
     )
+
+
+def _any(scope: ProjectScope, terms: list[Term]) -> str | None:
+    if not terms:
+        return None
+    return f"'{project_lexeme(scope.project_id)}' & ({' | '.join(term.query for term in terms)})"
 
 
 def idf(documents: int, *, memories: int) -> float:

@@ -53,13 +53,13 @@ FROM (SELECT) AS always LEFT JOIN memhub.embedding_models AS model ON model.stat
 -- The best of both legs over what is live, each with the evidence of both: terms matched and cosine of its best chunk.
 -- Filters come first, so both legs are complete; the project's lexeme stands in the tsquery, so that one GIN scan serves
 -- one project. Terms are parsed once, not for every row. Content is not read here.
--- A query of common terms only takes the newest rows that match, at most $13.
--- A large project's vectors are compared by their signs first: the nearest $14 by Hamming distance, then exactly.
+-- Of common terms only the newest rows that match are taken, at most $14.
+-- A large project's vectors are compared by their signs first: the nearest $15 by Hamming distance, then exactly.
 -- OFFSET 0 keeps look-ups by key from becoming scans of the project: 10 and 14 ms of 55 at 10,000 memories.
--- $1 project uuid, $2 the caller's conversation text, $3 any-term tsquery text (NULL: no words), $4 the tsquery of each
+-- $1 project uuid, $2 the caller's conversation text, $3 tsquery of any rare term text (NULL: none), $4 the tsquery of each
 -- term text[], $5 the weight of each float8[], $6 types text[], $7 tags text[], $8 every tag boolean, $9 model int (NULL:
--- no vector), $10 vector text, $11 rows of the lexical leg int, $12 of the vector leg int, $13 newest rows at most int,
--- $14 chunks of the first pass int (NULL: exact)
+-- no vector), $10 vector text, $11 rows of the lexical leg int, $12 of the vector leg int, $13 tsquery of any common term
+-- text (NULL: none), $14 newest rows at most int, $15 chunks of the first pass int (NULL: exact)
 WITH eligible AS NOT MATERIALIZED (
     SELECT memory.memory_id, memory.revision_no, memory.document, memory.created_at, memory.updated_at
     FROM memhub.searchable_memories AS memory
@@ -71,13 +71,16 @@ WITH eligible AS NOT MATERIALIZED (
     FROM unnest($4::text[], $5::float8[]) WITH ORDINALITY AS term (query, weight, number)
 ), matching AS NOT MATERIALIZED (
     SELECT memory_id, revision_no, document, updated_at FROM eligible
-    WHERE $13::int IS NULL AND document @@ $3::text::tsquery
-    UNION ALL (
+    WHERE document @@ $3::text::tsquery
+    UNION ALL
+    SELECT memory_id, revision_no, document, updated_at
+    FROM (
         SELECT memory_id, revision_no, document, updated_at FROM eligible
-        WHERE $13 IS NOT NULL AND document @@ $3::tsquery
+        WHERE document @@ $13::text::tsquery
         ORDER BY created_at DESC, memory_id
-        LIMIT $13
-    )
+        LIMIT $14::int
+    ) AS newest
+    WHERE $3 IS NULL OR NOT document @@ $3::tsquery
 ), lexical AS MATERIALIZED (
     SELECT memory_id, revision_no
     FROM matching CROSS JOIN LATERAL (
@@ -90,14 +93,14 @@ WITH eligible AS NOT MATERIALIZED (
         SELECT FROM eligible
         WHERE eligible.memory_id = vector.memory_id AND eligible.revision_no = vector.revision_no
         OFFSET 0) AS visible
-    WHERE $14::int IS NOT NULL AND vector.project_id = $1 AND vector.model_id = $9::int
+    WHERE $15::int IS NOT NULL AND vector.project_id = $1 AND vector.model_id = $9::int
     ORDER BY hamming_distance(vector.code, binary_quantize($10::text::halfvec)), vector.memory_id, vector.chunk_no
-    LIMIT $14
+    LIMIT $15
 ), compared AS NOT MATERIALIZED (
     SELECT vector.memory_id, vector.revision_no, vector.embedding <#> $10::halfvec AS distance
     FROM memhub.live_vectors AS vector
     JOIN eligible ON eligible.memory_id = vector.memory_id AND eligible.revision_no = vector.revision_no
-    WHERE $14 IS NULL AND vector.project_id = $1 AND vector.model_id = $9
+    WHERE $15 IS NULL AND vector.project_id = $1 AND vector.model_id = $9
     UNION ALL
     SELECT coded.memory_id, coded.revision_no, (
                SELECT vector.embedding <#> $10::halfvec FROM memhub.live_vectors AS vector
@@ -128,15 +131,15 @@ FROM candidates CROSS JOIN LATERAL (
 -- name: candidates_as_of
 -- The same over what was live at an instant: the revision that was open then, judged with that instant's expiry, and
 -- its vectors wherever they stand now.
--- $1 to $13 as in candidates, $14 instant timestamptz
+-- $1 to $14 as in candidates, $15 instant timestamptz
 WITH eligible AS NOT MATERIALIZED (
     SELECT revision.memory_id, revision.revision_no, revision.document, revision.type, revision.importance,
            revision.author_kind, revision.valid_from AS updated_at, memory.created_at
     FROM memhub.memory_revisions AS revision
     JOIN memhub.memories AS memory ON memory.project_id = revision.project_id AND memory.id = revision.memory_id
     WHERE revision.project_id = $1::uuid AND revision.content IS NOT NULL
-        AND revision.valid_from <= $14::timestamptz AND (revision.valid_to IS NULL OR revision.valid_to > $14)
-        AND (revision.expires_at IS NULL OR revision.expires_at > $14)
+        AND revision.valid_from <= $15::timestamptz AND (revision.valid_to IS NULL OR revision.valid_to > $15)
+        AND (revision.expires_at IS NULL OR revision.expires_at > $15)
         AND (memory.conversation IS NULL OR memory.conversation = $2::text)
         AND ($6::text[] IS NULL OR revision.type = ANY ($6))
         AND (cardinality($7::text[]) = 0 OR CASE WHEN $8::boolean THEN revision.tags @> $7 ELSE revision.tags && $7 END)
@@ -147,13 +150,21 @@ WITH eligible AS NOT MATERIALIZED (
     SELECT memory_id, revision_no, embedding FROM memhub.live_vectors WHERE project_id = $1 AND model_id = $9::int
     UNION ALL
     SELECT memory_id, revision_no, embedding FROM memhub.retired_vectors WHERE project_id = $1 AND model_id = $9
+), matching AS NOT MATERIALIZED (
+    SELECT memory_id, revision_no, document, updated_at FROM eligible
+    WHERE document @@ $3::text::tsquery
+    UNION ALL
+    SELECT memory_id, revision_no, document, updated_at
+    FROM (
+        SELECT memory_id, revision_no, document, updated_at FROM eligible
+        WHERE document @@ $13::text::tsquery
+        ORDER BY created_at DESC, memory_id
+        LIMIT $14::int
+    ) AS newest
+    WHERE $3 IS NULL OR NOT document @@ $3::tsquery
 ), lexical AS MATERIALIZED (
     SELECT memory_id, revision_no
-    FROM (
-        SELECT memory_id, revision_no, document, updated_at FROM eligible WHERE document @@ $3::text::tsquery
-        ORDER BY created_at DESC, memory_id
-        LIMIT $13::int
-    ) AS matching CROSS JOIN LATERAL (
+    FROM matching CROSS JOIN LATERAL (
         SELECT sum(terms.weight) AS weight FROM terms WHERE matching.document @@ terms.query) AS told
     ORDER BY told.weight DESC, matching.updated_at DESC, matching.memory_id
     LIMIT $11::int

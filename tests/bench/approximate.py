@@ -104,7 +104,7 @@ async def _of_size(url: str, size: int, real: Meanings, options: Options) -> lis
 
 def _every(asked: Asked) -> Asked:
     """As of a project so small that every vector is compared."""
-    return Asked(asked.terms, asked.any_term, asked.newest_max, 0, asked.model_id, asked.floor)
+    return Asked(asked.terms, asked.rare, asked.common, 0, asked.model_id, asked.floor)
 
 
 class _Near:

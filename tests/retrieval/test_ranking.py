@@ -37,7 +37,7 @@ def asked(*documents: int, floor: float | None = 0.25, names: tuple[int, ...] = 
         Term(f"'t{place}'", f"t{place}", count, idf(count, memories=MEMORIES), is_name=place in names)
         for place, count in enumerate(documents)
     )
-    return Asked(terms=terms, any_term="'t'", newest_max=None, memories=MEMORIES, model_id=1, floor=floor)
+    return Asked(terms=terms, rare="'t'", common=None, memories=MEMORIES, model_id=1, floor=floor)
 
 
 def shown(

@@ -7,7 +7,7 @@ import pytest
 
 from shared.domain import MemoryType, Scope
 from shared.errors import InvalidArgument
-from shared.retrieval import frequencies
+from shared.retrieval import evidence, frequencies, terms
 from shared.retrieval.meaning import Meaning
 from shared.retrieval.ranking import Ranking, Strategy
 from shared.retrieval.requests import Mode, Search
@@ -25,6 +25,24 @@ async def test_words_find_what_has_no_vector_yet(searcher: Searcher) -> None:
     assert [hit.memory_id for hit in found.results] == [memory_id]
     assert found.semantic_coverage == 0
     assert found.degraded is None
+
+
+@pytest.mark.parametrize("past", [False, True])
+async def test_a_rare_word_is_found_however_old_beside_a_common_one(
+    searcher: Searcher, monkeypatch: pytest.MonkeyPatch, past: bool
+) -> None:
+    """Fails where one bound to the newest is set on all words, as long as one of them is common."""
+    monkeypatch.setattr(terms, "NEWEST_ROWS_MAX", 3)
+    monkeypatch.setattr(evidence, "NEWEST_ROWS_MAX", 3)
+    oldest = await searcher.saved("Ticket OPS-1 is about the zebra.")
+    tickets = [await searcher.saved(f"Ticket OPS-{number} is about the queue.") for number in range(2, 8)]
+    as_of = await searcher.client.connection.fetchval("SELECT clock_timestamp()") if past else None
+
+    found = await searcher.search("ticket zebra", limit=10, mode=Mode.EXPLORATORY, as_of=as_of)
+    assert found.results[0].memory_id == oldest
+    assert {hit.memory_id for hit in found.results[1:]} <= set(tickets[-3:])
+    assert found.results[0].why is not None
+    assert found.results[0].why["words_sought_in_newest"]
 
 
 async def test_meaning_finds_what_shares_no_word(searcher: Searcher) -> None:

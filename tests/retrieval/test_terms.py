@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from shared.retrieval.terms import NEWEST_ROWS_MAX, Asked, Term, ask, of_terms
+from shared.retrieval.terms import COUNTED_MAX, Asked, Term, ask, of_terms
 from tests.retrieval.searching import MODEL, Searcher
 
 
@@ -9,7 +9,7 @@ async def asked(searcher: Searcher, query: str, *, model: str | None = MODEL) ->
     return await ask(client.connection, client.scope, client.author, query, model=model)
 
 
-def common(searcher: Searcher, *documents: int, memories: int) -> Asked:
+def counted(searcher: Searcher, *documents: int, memories: int) -> Asked:
     terms = tuple(Term(f"'t{place}'", f"t{place}", count, 1.0) for place, count in enumerate(documents))
     return of_terms(searcher.client.scope, terms, memories=memories, model_id=None, floor=None)
 
@@ -46,17 +46,29 @@ async def test_codes_and_symbols_are_told_from_words(searcher: Searcher) -> None
 
 
 async def test_common_terms_find_no_candidates_but_for_the_rarest_two(searcher: Searcher) -> None:
-    large = common(searcher, 9_000, 10, 8_000, 20, memories=10_000)
-    assert large.any_term is not None
-    assert large.any_term.endswith("& ('t1' | 't3')")
-    assert large.newest_max is None
+    large = counted(searcher, 9_000, 10, 8_000, 20, memories=10_000)
+    assert large.rare is not None
+    assert large.rare.endswith("& ('t1' | 't3')")
+    assert large.common is None
 
-    all_common = common(searcher, 9_000, 7_000, 8_000, memories=10_000)
-    assert all_common.any_term is not None
-    assert all_common.any_term.endswith("& ('t1' | 't2')")
-    assert all_common.newest_max == NEWEST_ROWS_MAX
+    all_common = counted(searcher, 9_000, 7_000, 8_000, memories=10_000)
+    assert all_common.rare is None
+    assert all_common.common is not None
+    assert all_common.common.endswith("& ('t1' | 't2')")
 
-    small = common(searcher, 90, 70, 80, memories=100)
-    assert small.any_term is not None
-    assert small.any_term.endswith("& ('t1' | 't2' | 't0')")
-    assert small.newest_max is None
+    small = counted(searcher, 90, 70, 80, memories=100)
+    assert small.rare is not None
+    assert small.rare.endswith("& ('t1' | 't2' | 't0')")
+    assert small.common is None
+
+
+async def test_a_rare_term_is_sought_everywhere_beside_a_common_one(searcher: Searcher) -> None:
+    mixed = counted(searcher, 9_000, 1, memories=10_000)
+    assert mixed.rare is not None
+    assert mixed.rare.endswith("& ('t1')")
+    assert mixed.common is not None
+    assert mixed.common.endswith("& ('t0')")
+
+    ended_early = counted(searcher, COUNTED_MAX, 1, memories=COUNTED_MAX)
+    assert ended_early.rare == mixed.rare
+    assert ended_early.common == mixed.common
