@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -58,6 +58,10 @@ _BEFORE_THE_BEGINNING = ("memory_revisions_check", "memories_status_agrees")
 _UNMIGRATED = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.InvalidSchemaNameError)
 
 
+# What tells the files below an embedded server from others that come to stand in their place; None: they are gone.
+Ground = Callable[[], object | None]
+
+
 @dataclass(frozen=True, slots=True)
 class PoolUse:
     work: Work
@@ -67,32 +71,42 @@ class PoolUse:
 
 
 class Database:
-    """One database, opened: a pool for reading and one for writing, each connection acting as memhub_server."""
+    """One database, opened: a pool for reading and one for writing, each connection acting as memhub_server.
 
-    def __init__(self, pools: dict[Work, asyncpg.Pool], settings: Settings) -> None:
+    A PostgreSQL whose folder is deleted notices within a minute, and commits until then to files that nobody will ever
+    read. With a `ground` no call begins on such a session, and no write that ended on one is called done.
+    """
+
+    def __init__(self, pools: dict[Work, asyncpg.Pool], settings: Settings, ground: Ground | None = None) -> None:
         self._pools = pools
         self._settings = settings
+        self._ground = ground
+        self._stood = None if ground is None else ground()
 
     @classmethod
-    async def open(cls, dsn: str, settings: Settings, *, application: str) -> Self:
+    async def open(cls, dsn: str, settings: Settings, *, application: str, ground: Ground | None = None) -> Self:
         """Pools that connect when first used; raises BackendUnavailable for a URL that the driver refuses."""
         with translated("read"):
             pools = {work: await _pool(dsn, settings, application, session) for work, session in SESSIONS.items()}
-        return cls(pools, settings)
+        return cls(pools, settings, ground)
 
     @asynccontextmanager
     async def connection(self, work: Work) -> AsyncIterator[asyncpg.Connection]:
         """A connection in no transaction; what the driver raises inside leaves as a MemhubError.
 
         Raises BackendBusy when none is free within the settings' pool_wait_s, BackendUnavailable when none is had,
-        ConfigurationError where the URL's role may not act as memhub_server.
+        ConfigurationError where the URL's role may not act as memhub_server, UnknownOutcome when the files went away
+        below a write.
         """
+        stood = await self._stand()
         connection = await self._acquire(work)
         try:
             with translated(work):
                 yield connection
         finally:
             await self._pools[work].release(connection)
+        if work == "write" and self._ground is not None and self._ground() != stood:
+            raise _unknown()
 
     def use(self) -> list[PoolUse]:
         """How many connections of each pool are in use at this moment."""
@@ -110,6 +124,19 @@ class Database:
         """Closes all connections at once, whatever they do."""
         for pool in self._pools.values():
             pool.terminate()
+
+    async def _stand(self) -> object | None:
+        """What the sessions stand on; those that stand on files which others replaced end before they are used."""
+        if self._ground is None:
+            return None
+        found = self._ground()
+        if found is None:
+            raise _gone()
+        if found != self._stood:
+            self._stood = found
+            for pool in self._pools.values():
+                await pool.expire_connections()
+        return found
 
     async def _acquire(self, work: Work) -> asyncpg.Connection:
         pool = self._pools[work]
@@ -195,10 +222,7 @@ def translated(work: Work) -> Iterator[None]:
             next="Set the clock of its machine right, or call again when it has caught up.",
         ) from None
     except asyncpg.UndefinedFileError:
-        raise BackendUnavailable(
-            "The files of the database are gone: its folder was deleted or damaged under it. Nothing was written.",
-            next="End every process of memhub, restore a backup or begin anew, and start again.",
-        ) from None
+        raise _gone() from None
     except _UNMIGRATED:
         raise SchemaMismatch(
             "The database does not have the schema of this program.", next="Run `memhub migrate`."
@@ -264,6 +288,13 @@ def _unknown() -> UnknownOutcome:
     return UnknownOutcome(
         "The connection died while the write was under way: it is whole or absent, and this answer cannot tell.",
         next="Replay with the same client_request_id, or read memory_search or memory_history again.",
+    )
+
+
+def _gone() -> BackendUnavailable:
+    return BackendUnavailable(
+        "The files of the database are gone: its folder was deleted or damaged under it. Nothing was written.",
+        next="End every process of memhub, restore a backup or begin anew, and start again.",
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
+from functools import partial
 
 import anyio.to_thread
 import asyncpg
 
 from shared import migrations, statements
-from shared.database import SERVER_ROLE, Database, act_as, connected, may_not
+from shared.database import SERVER_ROLE, Database, Ground, act_as, connected, may_not
 from shared.errors import ConfigurationError
 from shared.settings import Settings
 
@@ -29,14 +30,26 @@ async def opened(settings: Settings, *, application: str) -> AsyncIterator[Datab
         dsn = settings.direct_url
         if dsn is None:
             dsn = await anyio.to_thread.run_sync(attach, settings, lease)
-        await prepare(dsn, own=settings.database_url is None, role=None if settings.is_pooled else SERVER_ROLE)
-        database = await Database.open(settings.database_url or dsn, settings, application=application)
+        own = settings.database_url is None
+        await prepare(dsn, own=own, role=None if settings.is_pooled else SERVER_ROLE)
+        database = await Database.open(
+            settings.database_url or dsn,
+            settings,
+            application=application,
+            ground=_ground(settings) if own else None,
+        )
         try:
             if settings.is_pooled:
                 await _refuse_owner(database)
             yield database
         finally:
             await database.aclose()
+
+
+def _ground(settings: Settings) -> Ground:
+    from shared.embedded import folder  # noqa: PLC0415 - only who embeds pays for its import
+
+    return partial(folder.identity, folder.locate(settings.data_dir).cluster)
 
 
 async def _refuse_owner(database: Database) -> None:

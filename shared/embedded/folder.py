@@ -45,6 +45,18 @@ class Layout:
         return self.root / "postgres.log"
 
 
+def identity(cluster: Path) -> tuple[int, int] | None:
+    """What tells this folder from another that is made in its place: 2 µs. None where there is none.
+
+    Its sessions keep the folder's inode from being given away.
+    """
+    try:
+        status = os.stat(cluster)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def locate(data_dir: Path) -> Layout:
     """The layout of a folder that need not exist; touches nothing."""
     return Layout(data_dir.resolve())
