@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ops.moving.lives import Item, Life, Problem, Project
 
-BATCH_ROWS = 1_000
+# Twice as many as 1,000 gained a twentieth: each of a batch's statements waits for the thread that prepares the next.
+BATCH_ROWS = 2_000
 BATCH_CHARACTERS_MAX = 4 * 2**20
 
 

@@ -74,8 +74,11 @@ class Writer:
 
         Raises BackendBusy when other clients kept writing the same.
         """
-        placed = [replace(life, project_id=self._projects.get(life.project_id, life.project_id)) for life in lives]
-        return await self._write(placed)
+        return await self._write(list(map(self._placed, lives)))
+
+    def _placed(self, life: Life) -> Life:
+        project_id = self._projects.get(life.project_id, life.project_id)
+        return life if project_id == life.project_id else replace(life, project_id=project_id)
 
     async def _write(self, lives: Sequence[Life]) -> Written:
         try:
