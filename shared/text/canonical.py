@@ -52,9 +52,6 @@ def _plain(prose: str, *, is_block: bool, is_turkish: bool) -> str:
     """White space collapsed and words folded."""
 
     def fold(token: str) -> str:
-        # Nine of ten.
-        if token.islower() and token.isascii():
-            return token
         kept = _fold_known if len(token) <= TOKEN_KEPT_CHARACTERS_MAX else _fold_token
         return kept(token, is_turkish)
 
@@ -62,7 +59,8 @@ def _plain(prose: str, *, is_block: bool, is_turkish: bool) -> str:
         lines = _SPACES_IN_LINE.sub(" ", _LINE_ENDS.sub("\n", prose))
         return _TOKEN.sub(lambda match: fold(match[0]), lines)
     # Split and joined, which took a third of replacing each run of white space. A blank stays at either end.
-    folded = " ".join(map(fold, prose.split()))
+    # Nine words of ten are in lower case and stay as they are.
+    folded = " ".join([token if token.islower() and token.isascii() else fold(token) for token in prose.split()])
     if not folded:
         return " " if prose else ""
     return f"{' ' if prose[0].isspace() else ''}{folded}{' ' if prose[-1].isspace() else ''}"
