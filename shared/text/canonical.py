@@ -15,6 +15,8 @@ TOKEN_KEPT_CHARACTERS_MAX = 64
 
 _LETTER = r"(?:[^\W\d_][\u0300-\u036f]*)"
 _CODE = re.compile(r"(```.*?```|`[^`]+`)", re.DOTALL)
+# All of them at once: without one, \r\r\n would still be a line break of two characters.
+_LINE_BREAKS = re.compile(r"(?<!\r)\r++\n")
 _BLOCK = re.compile(r":[^\S\n]*\n[^\S\n]+\S")
 _SPACES_IN_LINE = re.compile(r"(?<=\S)[^\S\n]+(?=\S)")
 # Starts at the first blank of a run only: 32,000 blanks would otherwise be scanned 32,000 times.
@@ -39,7 +41,7 @@ def canonical(content: str) -> str:
     `FOR_UPDATE` not `for_update`; a closing ? or ! stays. Compatibility forms stay (10⁶ is not 106), and ß
     is not ss. Canonicalising twice changes nothing.
     """
-    text = _trimmed(composed("NFC", content.replace("\r\n", "\n")))
+    text = _trimmed(composed("NFC", _LINE_BREAKS.sub("\n", content)))
     is_block = _BLOCK.search(text) is not None
     is_turkish = "ı" in text or "İ" in text
     pieces = _CODE.split(text)

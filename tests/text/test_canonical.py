@@ -86,6 +86,7 @@ CONTENTS = st.text(min_size=1) | st.text(
 @example("`a\nb` C  D `d`  E")
 @example("a:\n b\n c:\n \ufeff")
 @example("ab. \ufeff.")
+@example("`\r\r\n`")
 def test_canonicalising_twice_changes_nothing(content: str) -> None:
     assert canonical(canonical(content)) == canonical(content)
 
