@@ -53,6 +53,12 @@ def test_a_page_of_the_newest_is_read_from_their_index(planner: psycopg.Connecti
     assert live["Index Name"] == "live_memories_newest"
 
 
+def test_the_newest_of_a_project_is_read_from_their_index(planner: psycopg.Connection) -> None:
+    # Fails when overview.projects does not name the status that the index asks for: all live rows were read.
+    read = {scan.get("Index Name") for scan in _scans(_plan(planner, statements.load("overview")["projects"]))}
+    assert "live_memories_newest" in read
+
+
 def _plan(planner: psycopg.Connection, sql: str) -> Any:
     told = planner.pgconn.exec_(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {sql}".encode())
     assert told.status == psycopg.pq.ExecStatus.TUPLES_OK, told.error_message

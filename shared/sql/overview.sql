@@ -13,7 +13,8 @@ LIMIT $3::int;
 
 -- name: projects
 -- The tenant's projects with what they hold, without what belongs to a conversation. Each count is of an index alone, and
--- takes off what is rare: counting rows of live_memories and joining their vectors took 300 ms for 100,000 of them.
+-- takes off what is rare: counting rows of live_memories and joining their vectors took 300 ms for 100,000 of them. The
+-- status, always true, opens the index of the newest: without it all rows were read, 27 ms of 59.
 -- $1 tenant text, $2 project uuid, $3 limit int
 WITH model AS MATERIALIZED (
     SELECT id FROM memhub.embedding_models WHERE state = 'current'
@@ -55,7 +56,7 @@ CROSS JOIN LATERAL (
 ) AS private
 LEFT JOIN LATERAL (
     SELECT created_at FROM memhub.live_memories
-    WHERE project_id = project.id
+    WHERE project_id = project.id AND status = 'ACTIVE'
     ORDER BY created_at DESC, memory_id
     LIMIT 1
 ) AS newest ON true
