@@ -21,7 +21,7 @@ async def test_status_tells_of_fleet_queues_errors_runs_and_latency(site: Site, 
         "EMBEDDING_REFUSED",
         "BACKEND_BUSY",
         "memory_search",
-        "<td class=\"num\">8</td>",
+        '<td class="num">8</td>',
         "minilm-l6-int8",
     ):
         assert told in shown, told

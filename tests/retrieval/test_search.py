@@ -181,10 +181,12 @@ async def test_as_of_says_that_it_is_lexical_while_vectors_of_that_time_are_miss
     then = await searcher.owner.fetchval("SELECT clock_timestamp()")
     assert (await searcher.search("queue redis", NORTH, as_of=then)).degraded is None
     await searcher.saved("Jobs are rows of PostgreSQL.", EAST, supersedes=(old,))
-    await searcher.owner.execute("DELETE FROM memhub.retired_vectors")  # as search moves to a model made for what lives
+    await searcher.owner.execute(
+        "SET ROLE memhub_operator; DELETE FROM memhub.retired_vectors; RESET ROLE"
+    )  # as search moves to a model made for what lives
     partly = await searcher.search("queue redis", NORTH, as_of=then)
     await searcher.owner.execute("DELETE FROM memhub.live_vectors WHERE memory_id = $1", other)
-    await searcher.owner.execute("DELETE FROM memhub.retired_vectors")
+    await searcher.owner.execute("SET ROLE memhub_operator; DELETE FROM memhub.retired_vectors; RESET ROLE")
     wholly = await searcher.search("queue redis", NORTH, as_of=then)
 
     assert (partly.degraded, partly.semantic_coverage) == (PAST_NOT_BUILT, 0.5)
