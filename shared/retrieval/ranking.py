@@ -152,6 +152,8 @@ def similarity(cosine: float, floor: float) -> float:
 def _told(evidence: Evidence, asked: Asked, ranking: Ranking) -> Scored:
     """By the wording that scores best: a question in the words of what was replaced is answered by what replaced it."""
     own = _read(evidence, evidence, 1.0, asked, ranking)
+    if not evidence.former:
+        return own
     former = [_read(evidence, wording, ranking.former_share, asked, ranking) for wording in evidence.former]
     readings = (own, *former)
     return replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import asyncpg
 
@@ -42,7 +43,7 @@ class Term:
     is_name: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """`any_term` finds the candidates, None when nothing is asked in words; `newest_max` bounds them where all terms
     are common; `floor` and `model_id` are those of the query's model, None where it is not the current one."""
@@ -54,17 +55,17 @@ class Asked:
     model_id: int | None
     floor: float | None
 
-    @property
+    @cached_property
     def weight(self) -> float:
         """What a memory that holds every term would reach."""
         return sum(term.weight for term in self.terms)
 
-    @property
+    @cached_property
     def unknown_weight(self) -> float:
         """The weight of a word that no memory holds."""
         return idf(0, memories=self.memories)
 
-    @property
+    @cached_property
     def names_the_unknown(self) -> bool:
         """Most of the query is a code or symbol that no memory holds: what is near in meaning is another one."""
         unknown = sum(term.weight for term in self.terms if term.is_name and term.documents == 0)
@@ -89,7 +90,7 @@ async def ask(
         author.conversation,
     )
     assert row is not None
-    memories = max(row["memories_seen"], row["memories_counted"] or 0)
+    memories = row["memories"]
     return of_terms(
         scope,
         _terms(row, terms, _names(query), memories=memories),

@@ -4,7 +4,7 @@
 -- search would tell otherwise which words another conversation holds. Only words of letters reach the parser and lexemes
 -- hold no blank, quote or backslash (shared/text), so text built here and cast is no syntax.
 -- Frequencies that the fleet counted, of what the whole project sees, are read where a term is frequent by them; a rare or
--- an uncounted term is counted here, which is cheap by the index and knows what was written a moment ago.
+-- an uncounted term is counted here, which is cheap by the index and knows what was written a moment ago. So are memories.
 -- A vector whose model was switched away meanwhile still finds its own, which stand until they are collected.
 -- $1 project uuid, $2 the project's lexeme text, $3 the number of each alternative's term int[],
 -- $4 its words, joined by blanks text[], $5 its exact lexemes, joined by blanks text[], $6 rows counted at most int,
@@ -38,16 +38,19 @@ WITH alternatives AS MATERIALIZED (
                ) AS holding) END AS documents
     FROM terms
 )
-SELECT (SELECT array_agg(query ORDER BY term) FROM counted) AS queries,
-       (SELECT array_agg(term ORDER BY term) FROM counted) AS numbers,
-       (SELECT array_agg(lexeme ORDER BY term) FROM counted) AS lexemes,
-       (SELECT array_agg(documents::int ORDER BY term) FROM counted) AS documents,
-       (SELECT memories FROM memhub.counted_projects WHERE project_id = $1) AS memories_counted,
-       (SELECT count(*) FROM (
-           SELECT FROM memhub.live_memories
-           WHERE project_id = $1 AND (scope_key = '' OR scope_key = $8) LIMIT $6) AS stored) AS memories_seen,
+SELECT told.queries, told.numbers, told.lexemes, told.documents,
+       CASE WHEN size.counted >= $6 THEN size.counted ELSE greatest(size.counted, (
+           SELECT count(*) FROM (
+               SELECT FROM memhub.live_memories
+               WHERE project_id = $1 AND (scope_key = '' OR scope_key = $8) LIMIT $6) AS stored)) END AS memories,
        model.id AS model_id, model.floor
-FROM (SELECT) AS always LEFT JOIN memhub.embedding_models AS model ON model.state <> 'building' AND model.name = $7::text;
+FROM (
+    SELECT array_agg(query ORDER BY term) AS queries, array_agg(term ORDER BY term) AS numbers,
+           array_agg(lexeme ORDER BY term) AS lexemes, array_agg(documents::int ORDER BY term) AS documents
+    FROM counted
+) AS told
+CROSS JOIN (SELECT (SELECT memories FROM memhub.counted_projects WHERE project_id = $1) AS counted) AS size
+LEFT JOIN memhub.embedding_models AS model ON model.state <> 'building' AND model.name = $7::text;
 
 -- name: candidates
 -- The best of both legs over what is live, each with the evidence of both: terms matched and cosine of its best chunk.
@@ -267,7 +270,7 @@ JOIN memhub.memory_revisions AS revision
 -- $1 project uuid, $2 the caller's conversation text, $3 memories counted at most int
 WITH model AS MATERIALIZED (
     SELECT id FROM memhub.embedding_models WHERE state = 'current'
-), seen AS MATERIALIZED (
+), seen AS NOT MATERIALIZED (
     SELECT live.memory_id, live.revision_no FROM memhub.searchable_memories AS live
     WHERE live.project_id = $1::uuid AND (live.scope_key = '' OR live.scope_key = $2::text)
     LIMIT $3::int
@@ -330,9 +333,9 @@ WHERE revision.content IS NOT NULL;
 
 -- name: corrections
 -- Which of the proposed spellings live memories of the project hold, as the fleet counted them: no conversation's words.
--- $1 project uuid, $2 lexemes text[]
+-- $1 project uuid, $2 lexemes, joined by blanks text: the driver looks at each element of an array, 1 ms of 3,400
 SELECT lexeme, documents FROM memhub.term_frequencies
-WHERE project_id = $1::uuid AND lexeme = ANY ($2::text[]) AND documents > 0;
+WHERE project_id = $1::uuid AND lexeme = ANY (string_to_array($2::text, ' ')) AND documents > 0;
 
 -- name: newest
 -- A page of what is live, newest first; the cursor names the last row of the page before.
