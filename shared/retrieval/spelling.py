@@ -87,7 +87,7 @@ def _corrected(term: Term, lexeme: str | None, documents: dict[str, int], memori
     return replace(
         term,
         query=f"({term.query} | '{lexeme}')",
-        shown=f"{lexeme} (for {term.shown})",
+        shown=f"{term.shown} (or {lexeme})",
         documents=documents[lexeme],
         weight=SHARE_KEPT * terms.idf(documents[lexeme], memories=memories),
         lexeme=lexeme,

@@ -192,7 +192,7 @@ async def test_a_misspelt_word_is_corrected_by_the_words_that_were_counted(searc
 
     assert [hit.memory_id for hit in found.results] == [memory_id]
     assert found.results[0].why is not None
-    assert found.results[0].why["terms_matched"] == ["archiv (for archvied)"]
+    assert found.results[0].why["terms_matched"] == ["archvied (or archiv)"]
 
 
 async def test_silence_is_told_with_how_much_came_near(searcher: Searcher) -> None:
