@@ -136,7 +136,7 @@ def coverage(wording: Evidence | Wording, asked: Asked, ranking: Ranking = DEFAU
     A query of many words is a story with a question in it: it is answered by as much as a short query asks.
     """
     whole = asked.weight
-    if not whole:
+    if not whole or not wording.matched:
         return 0.0
     short = ranking.long_query_words * asked.unknown_weight
     matched = sum(asked.terms[place].weight for place in wording.matched)
