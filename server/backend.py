@@ -15,7 +15,7 @@ from uuid import UUID
 from shared.domain import Aliases, Author, Changes, Memory, ProjectScope, Used
 from shared.embedding.models import EmbeddingModel
 from shared.memories.requests import ConflictState, Remember, Revise
-from shared.retrieval.requests import ContextRequest, Found, Search
+from shared.retrieval.requests import ContextRequest, Found, Search, Understood
 
 if TYPE_CHECKING:
     from asyncpg import Connection
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from shared.retrieval.context import Context
     from shared.retrieval.meaning import Meaning
     from shared.retrieval.similar import Similar
+    from shared.retrieval.terms import Asked
     from shared.status import Load, Model
     from shared.timings import TimingBuffer
 
@@ -99,12 +100,28 @@ class Memories(Protocol):
         """The query's vector, or why there is none, within the embedder's deadline; hold no connection meanwhile."""
         ...
 
+    async def words(
+        self, connection: Connection, scope: ProjectScope, author: Author, query: str, model: EmbeddingModel | None
+    ) -> Asked:
+        """The query's words, which need no vector: looked up while it is made."""
+        ...
+
     async def search(
-        self, connection: Connection, scope: ProjectScope, author: Author, request: Search, understood: Meaning
+        self,
+        connection: Connection,
+        scope: ProjectScope,
+        author: Author,
+        request: Search,
+        understood: Understood,
     ) -> Found: ...
 
     async def context(
-        self, connection: Connection, scope: ProjectScope, author: Author, request: ContextRequest, understood: Meaning
+        self,
+        connection: Connection,
+        scope: ProjectScope,
+        author: Author,
+        request: ContextRequest,
+        understood: Understood,
     ) -> Context: ...
 
     async def similar(

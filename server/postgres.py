@@ -33,9 +33,10 @@ from shared.opening import opened
 from shared.retrieval import meaning
 from shared.retrieval.context import Context, context
 from shared.retrieval.meaning import Meaning
-from shared.retrieval.requests import ContextRequest, Found, Search
-from shared.retrieval.search import search
+from shared.retrieval.requests import ContextRequest, Found, Search, Understood
+from shared.retrieval.search import search, words
 from shared.retrieval.similar import Similar, similar
+from shared.retrieval.terms import Asked
 from shared.settings import Settings
 from shared.status import Load, Model
 from shared.timings import TimingBuffer
@@ -174,10 +175,25 @@ class _Memories:
             self._upkeep.ensure_worker()
         return understood
 
+    async def words(
+        self,
+        connection: asyncpg.Connection,
+        scope: ProjectScope,
+        author: Author,
+        query: str,
+        model: EmbeddingModel | None,
+    ) -> Asked:
+        return await words(connection, scope, author, query, model=model.name if model else None)
+
     async def search(
-        self, connection: asyncpg.Connection, scope: ProjectScope, author: Author, request: Search, understood: Meaning
+        self,
+        connection: asyncpg.Connection,
+        scope: ProjectScope,
+        author: Author,
+        request: Search,
+        understood: Understood,
     ) -> Found:
-        found = await search(connection, scope, author, request, meaning=understood)
+        found = await search(connection, scope, author, request, meaning=understood.meaning, asked=understood.asked)
         if request.query is not None:
             self._upkeep.counters.count(scope.project_id, [hit.memory_id for hit in found.results], "search")
         return found
@@ -188,9 +204,9 @@ class _Memories:
         scope: ProjectScope,
         author: Author,
         request: ContextRequest,
-        understood: Meaning,
+        understood: Understood,
     ) -> Context:
-        told = await context(connection, scope, author, request, meaning=understood)
+        told = await context(connection, scope, author, request, meaning=understood.meaning, asked=understood.asked)
         self._upkeep.counters.count(scope.project_id, [item.memory_id for item in told.items], "context")
         return told
 

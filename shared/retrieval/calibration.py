@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import asyncpg
+import orjson
 
 from shared import statements
 from shared.domain import ProjectScope
@@ -74,7 +75,7 @@ async def calibrate(
                 f"The embedder did not answer: {answer.reason.value}. Nothing was changed.",
                 next="See that memhub-worker runs, then calibrate again.",
             )
-        vectors[row["memory_id"]] = f"[{','.join(map(repr, answer))}]"
+        vectors[row["memory_id"]] = orjson.dumps(answer).decode()
     async with connect() as connection:
         return await _write(connection, scope, model.name, vectors, dry_run=dry_run)
 

@@ -21,6 +21,7 @@ from shared.retrieval.requests import ContextRequest, Mode, Search
 from shared.retrieval.results import shown
 from shared.retrieval.search import understand
 from shared.retrieval.selection import Candidate, Dropped, select
+from shared.retrieval.terms import Asked
 
 _WORD = re.compile(r"\w+")
 _VALUED = statements.load("retrieval")["valued"]
@@ -72,13 +73,16 @@ async def context(
     request: ContextRequest,
     *,
     meaning: Meaning = UNKNOWN,
+    asked: Asked | None = None,
 ) -> Context:
-    """The brief of what this caller may find; `meaning` was asked for before the connection was taken."""
+    """The brief of what this caller may find; `meaning` and `asked` as for a search."""
     if request.query is None:
         candidates = await _valued(connection, scope, author, request)
         degraded = None
     else:
-        candidates, degraded = await _found(connection, scope, author, request, query=request.query, meaning=meaning)
+        asked, meaning = await understand(connection, scope, author, request.query, meaning, asked=asked)
+        candidates = await _found(connection, scope, author, request, asked=asked, meaning=meaning)
+        degraded = meaning.degraded
     overhead = tokens.estimate(brief.title(scope.slug) + "".join(map(brief.heading, _types(candidates))))
     chosen, dropped = select(candidates, budget=request.token_budget, overhead=overhead)
     text = brief.render(scope.slug, chosen)
@@ -97,22 +101,21 @@ async def _found(
     author: Author,
     request: ContextRequest,
     *,
-    query: str,
+    asked: Asked,
     meaning: Meaning,
-) -> tuple[list[Candidate], str | None]:
+) -> list[Candidate]:
     """What retrieval finds near the best; nothing where nothing proves enough even for an exploratory search."""
-    asked, meaning = await understand(connection, scope, author, query, meaning)
-    search = Search(query=query, types=request.types, limit=CANDIDATES_MAX)
+    search = Search(query=request.query, types=request.types, limit=CANDIDATES_MAX)
     found = await gather(connection, scope, author, search, asked, vector=meaning.vector)
     scored = ranking.order(found, asked)
     if not scored or max(one.proof for one in scored) < _gate(scored):
-        return [], meaning.degraded
+        return []
     near = [one for one in scored if one.score >= SHARE_OF_BEST * scored[0].score][:CANDIDATES_MAX]
     revisions = [(one.evidence.memory_id, one.evidence.revision) for one in near]
     rows = await shown(connection, scope, revisions, None)
     told = [(rows[one.evidence.memory_id], one.score) for one in near if one.evidence.memory_id in rows]
     # Squared, so that twice as near is worth four times the tokens.
-    return [_candidate(row, score * score) for row, score in told], meaning.degraded
+    return [_candidate(row, score * score) for row, score in told]
 
 
 def _gate(scored: Sequence[Scored]) -> float:

@@ -10,9 +10,10 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
+import orjson
 
 from shared import limits, statements
-from shared.domain import Author, AuthorKind, MemoryType, ProjectScope
+from shared.domain import Author, ProjectScope
 from shared.retrieval.requests import Search
 from shared.retrieval.terms import NEWEST_ROWS_MAX, Asked
 
@@ -51,9 +52,6 @@ class Evidence:
     revision: int
     matched: tuple[int, ...]
     cosine: float | None
-    type: MemoryType
-    importance: int | None
-    author_kind: AuthorKind
     updated_at: datetime
     former: tuple[Wording, ...] = ()
 
@@ -71,7 +69,7 @@ async def gather(
     """At most `leg_rows` of each leg, in no order."""
     queries = [term.query for term in asked.terms]
     model_id = asked.model_id if vector is not None else None
-    near = None if vector is None else f"[{','.join(map(repr, vector))}]"
+    near = None if vector is None else orjson.dumps(vector).decode()
     arguments: list[Any] = [
         scope.project_id,
         author.conversation,
@@ -96,7 +94,7 @@ async def gather(
     former = await _formerly(
         connection, scope, author, rows, queries=queries, model_id=model_id, vector=near, as_of=request.as_of
     )
-    return [_evidence(row, tuple(former[row["memory_id"]])) for row in rows]
+    return [_evidence(row, tuple(former.get(row["memory_id"], ()))) for row in rows]
 
 
 async def _formerly(
@@ -109,7 +107,7 @@ async def _formerly(
     model_id: int | None,
     vector: str | None,
     as_of: datetime | None,
-) -> defaultdict[UUID, list[Wording]]:
+) -> dict[UUID, list[Wording]]:
     """The former wordings of the candidates, the latest first."""
     wordings: defaultdict[UUID, list[Wording]] = defaultdict(list)
     if not rows:
@@ -135,18 +133,15 @@ async def _formerly(
 
 
 def _wording(row: asyncpg.Record) -> Wording:
-    return Wording(matched=tuple(number - 1 for number in row["matched"]), cosine=row["cosine"])
+    return Wording(matched=tuple(row["matched"]), cosine=row["cosine"])
 
 
 def _evidence(row: asyncpg.Record, former: tuple[Wording, ...]) -> Evidence:
     return Evidence(
         memory_id=row["memory_id"],
         revision=row["revision"],
-        matched=tuple(number - 1 for number in row["matched"]),
+        matched=tuple(row["matched"]),
         cosine=row["cosine"],
-        type=MemoryType(row["type"]),
-        importance=row["importance"],
-        author_kind=AuthorKind(row["author_kind"]),
         updated_at=row["updated_at"],
         former=former,
     )

@@ -136,7 +136,7 @@ def coverage(wording: Evidence | Wording, asked: Asked, ranking: Ranking = DEFAU
     A query of many words is a story with a question in it: it is answered by as much as a short query asks.
     """
     whole = asked.weight
-    if not whole:
+    if not whole or not wording.matched:
         return 0.0
     short = ranking.long_query_words * asked.unknown_weight
     matched = sum(asked.terms[place].weight for place in wording.matched)
@@ -152,6 +152,8 @@ def similarity(cosine: float, floor: float) -> float:
 def _told(evidence: Evidence, asked: Asked, ranking: Ranking) -> Scored:
     """By the wording that scores best: a question in the words of what was replaced is answered by what replaced it."""
     own = _read(evidence, evidence, 1.0, asked, ranking)
+    if not evidence.former:
+        return own
     former = [_read(evidence, wording, ranking.former_share, asked, ranking) for wording in evidence.former]
     readings = (own, *former)
     return replace(

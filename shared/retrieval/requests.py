@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 from shared.domain import MemoryType
+
+if TYPE_CHECKING:
+    from shared.retrieval.meaning import Meaning
+    from shared.retrieval.terms import Asked
 
 
 class Mode(StrEnum):
@@ -40,6 +44,14 @@ class ContextRequest:
     query: str | None = None
     token_budget: int = 2_000
     types: tuple[MemoryType, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A query before it is answered: its vector, and its words that were looked up meanwhile, None without a query."""
+
+    meaning: Meaning
+    asked: Asked | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,17 +29,19 @@ async def search(
     request: Search,
     *,
     meaning: Meaning = UNKNOWN,
+    asked: Asked | None = None,
     weights: Ranking = ranking.DEFAULT,
 ) -> Found:
     """What this caller may find, best first; without a query newest `created_at` first, then by id.
 
     Shows only what is live, or was live at `as_of`; what that said before, or superseded, is read as evidence for it.
-    `meaning` was asked for before the connection was taken: nothing here waits for anything but the database. Raises
-    InvalidArgument for a cursor of another search.
+    `meaning` was asked for before the connection was taken: nothing here waits for anything but the database. `asked`
+    are the `words` of the query for its model, where they were looked up meanwhile. Raises InvalidArgument for a cursor
+    of another search.
     """
     if request.query is None:
         return await browse(connection, scope, author, request)
-    asked, meaning = await understand(connection, scope, author, request.query, meaning)
+    asked, meaning = await understand(connection, scope, author, request.query, meaning, asked=asked)
     ranked = await find(connection, scope, author, request, asked=asked, meaning=meaning, weights=weights)
     hits = await _hits(connection, scope, request, asked, ranked.kept)
     told = await stored(connection, scope, author, request.as_of)
@@ -60,12 +62,26 @@ def _of_the_past(request: Search, told: Stored) -> str | None:
     return PAST_NOT_BUILT if told.semantic_coverage else PAST_LEXICAL
 
 
+async def words(
+    connection: asyncpg.Connection, scope: ProjectScope, author: Author, query: str, *, model: str | None
+) -> Asked:
+    """The query's terms, misspelt ones corrected; `model` is the one that its vector is of, or will be."""
+    asked = await ask(connection, scope, author, query, model=model)
+    return await correct(connection, scope, asked, query)
+
+
 async def understand(
-    connection: asyncpg.Connection, scope: ProjectScope, author: Author, query: str, meaning: Meaning
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    author: Author,
+    query: str,
+    meaning: Meaning,
+    *,
+    asked: Asked | None = None,
 ) -> tuple[Asked, Meaning]:
-    """The query's terms, misspelt ones corrected, and its vector unless it is of another model than the current."""
-    asked = await ask(connection, scope, author, query, model=meaning.model)
-    asked = await correct(connection, scope, asked, query)
+    """The query's words, looked up unless they were `asked` before, and its vector if its model answers searches."""
+    if asked is None:
+        asked = await words(connection, scope, author, query, model=meaning.model)
     if meaning.vector is not None and asked.model_id is None:
         return asked, Meaning(degraded=OTHER_MODEL)
     return asked, meaning

@@ -92,5 +92,6 @@ def select(candidates: Sequence[Candidate], *, budget: int, overhead: Estimate) 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
     """Jaccard's index of the words."""
-    union = len(one | other)
-    return len(one & other) / union if union else 0.0
+    shared = len(one & other)
+    union = len(one) + len(other) - shared
+    return shared / union if union else 0.0

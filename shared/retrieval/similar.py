@@ -114,7 +114,7 @@ async def _close(
     return tuple(
         Similar(
             memory_id=one.evidence.memory_id,
-            type=one.evidence.type,
+            type=MemoryType(rows[one.evidence.memory_id]["type"]),
             content=rows[one.evidence.memory_id]["content"],
             score=round(one.score, 4),
         )

@@ -34,9 +34,8 @@ async def correct(connection: asyncpg.Connection, scope: ProjectScope, asked: As
     acronyms = initials.spelled_out(query)
     if not slips and not acronyms:
         return asked
-    rows = await connection.fetch(
-        _CORRECTIONS, scope.project_id, sorted(acronyms.keys() | set().union(*slips.values()))
-    )
+    sought = " ".join(set(acronyms).union(*slips.values()))
+    rows = await connection.fetch(_CORRECTIONS, scope.project_id, sought)
     known = {row["lexeme"]: row["documents"] for row in rows}
     if not known:
         return asked
@@ -88,7 +87,7 @@ def _corrected(term: Term, lexeme: str | None, documents: dict[str, int], memori
     return replace(
         term,
         query=f"({term.query} | '{lexeme}')",
-        shown=f"{lexeme} (for {term.shown})",
+        shown=f"{term.shown} (or {lexeme})",
         documents=documents[lexeme],
         weight=SHARE_KEPT * terms.idf(documents[lexeme], memories=memories),
         lexeme=lexeme,

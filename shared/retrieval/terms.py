@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 import asyncpg
@@ -43,7 +44,7 @@ class Term:
     is_name: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """`rare` finds candidates wherever they stand, `common` among the newest NEWEST_ROWS_MAX that hold it: any-term
     tsqueries, None where no term is of that kind. `floor` and `model_id` are those of the query's model, None where it
@@ -60,17 +61,17 @@ class Asked:
     def has_words(self) -> bool:
         return self.rare is not None or self.common is not None
 
-    @property
+    @cached_property
     def weight(self) -> float:
         """What a memory that holds every term would reach."""
         return sum(term.weight for term in self.terms)
 
-    @property
+    @cached_property
     def unknown_weight(self) -> float:
         """The weight of a word that no memory holds."""
         return idf(0, memories=self.memories)
 
-    @property
+    @cached_property
     def names_the_unknown(self) -> bool:
         """Most of the query is a code or symbol that no memory holds: what is near in meaning is another one."""
         unknown = sum(term.weight for term in self.terms if term.is_name and term.documents == 0)
@@ -95,7 +96,7 @@ async def ask(
         author.conversation,
     )
     assert row is not None
-    memories = max(row["memories_seen"], row["memories_counted"] or 0)
+    memories = row["memories"]
     return of_terms(
         scope,
         _terms(row, terms, _names(query), memories=memories),

@@ -13,7 +13,7 @@ from shared.domain import ProjectScope
 from shared.embedding.models import PACKAGED_MODEL
 from shared.retrieval.meaning import Meaning
 from shared.retrieval.requests import Search
-from shared.retrieval.search import search
+from shared.retrieval.search import search, words
 from tests.bench import places
 from tests.bench.large import AUTHOR, project
 from tests.bench.meanings import around
@@ -92,9 +92,13 @@ class _Steps:
         self._next = {way: _in_turn(asked) for way in ("search", "bare", "embedding")}
 
     async def search(self) -> None:
+        """As the tool does it: the words are looked up while the vector is made."""
         text = self._next["search"]()
-        meaning = Meaning(vector=await self._vector(text), model=PACKAGED_MODEL)
-        await search(self._connection, self._scope, AUTHOR, Search(query=text, limit=10), meaning=meaning)
+        making = asyncio.create_task(self._vector(text))
+        asked = await words(self._connection, self._scope, AUTHOR, text, model=PACKAGED_MODEL)
+        meaning = Meaning(vector=await making, model=PACKAGED_MODEL)
+        request = Search(query=text, limit=10)
+        await search(self._connection, self._scope, AUTHOR, request, meaning=meaning, asked=asked)
 
     async def bare(self) -> None:
         told = str(list(await self._vector(self._next["bare"]())))

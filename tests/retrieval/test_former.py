@@ -46,7 +46,7 @@ async def test_a_word_that_nothing_says_any_more_is_no_misspelling_of_what_repla
 
     assert found.results[0].memory_id == new
     assert found.results[0].why is not None
-    assert found.results[0].why["terms_matched"] == ["test (for jest)"]
+    assert found.results[0].why["terms_matched"] == ["jest (or test)"]
     assert found.results[0].why["coverage"] == 0.9
 
 

@@ -8,7 +8,6 @@ from uuid import UUID
 
 import pytest
 
-from shared.domain import AuthorKind, MemoryType
 from shared.retrieval import guidance, ranking
 from shared.retrieval.evidence import Evidence, Wording
 from shared.retrieval.ranking import Ranking, Strategy
@@ -25,9 +24,6 @@ def evidence(number: int, *, matched: tuple[int, ...] = (), cosine: float | None
         revision=1,
         matched=matched,
         cosine=cosine,
-        type=MemoryType.FACT,
-        importance=None,
-        author_kind=AuthorKind.AGENT,
         updated_at=AT + timedelta(days=days),
     )
 

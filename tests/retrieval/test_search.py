@@ -8,12 +8,13 @@ import pytest
 from shared.domain import MemoryType, Scope
 from shared.errors import InvalidArgument
 from shared.retrieval import evidence, frequencies, terms
+from shared.retrieval.evidence import gather
 from shared.retrieval.meaning import Meaning
 from shared.retrieval.ranking import Ranking, Strategy
 from shared.retrieval.requests import Mode, Search
 from shared.retrieval.search import OTHER_MODEL, PAST_LEXICAL, PAST_NOT_BUILT, search
 from tests.memories.clients import client_of
-from tests.retrieval.searching import Searcher
+from tests.retrieval.searching import MODEL, Searcher
 
 NORTH, EAST, UP = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -211,7 +212,7 @@ async def test_a_misspelt_word_is_corrected_by_the_words_that_were_counted(searc
 
     assert [hit.memory_id for hit in found.results] == [memory_id]
     assert found.results[0].why is not None
-    assert found.results[0].why["terms_matched"] == ["archiv (for archvied)"]
+    assert found.results[0].why["terms_matched"] == ["archvied (or archiv)"]
 
 
 async def test_silence_is_told_with_how_much_came_near(searcher: Searcher) -> None:
@@ -281,3 +282,24 @@ async def test_words_that_an_acronym_stands_for_find_it(searcher: Searcher) -> N
     assert found.results[0].memory_id == acronym
     assert found.results[0].why is not None
     assert found.results[0].why["coverage"] == 1
+
+
+@pytest.mark.parametrize("chunks", [1, 5])
+@pytest.mark.parametrize("hidden", [0, 5])
+@pytest.mark.parametrize("types", [None, (MemoryType.FACT,)])
+async def test_the_leg_by_meaning_is_complete_behind_many_chunks_and_what_others_hide(
+    searcher: Searcher, chunks: int, hidden: int, types: tuple[MemoryType, ...] | None
+) -> None:
+    # Fails without the join in `compared`, and without the look-up `visible` in `near` of retrieval.sql.
+    client = searcher.client
+    nearest = await searcher.saved("Of many parts.", *[NORTH] * chunks)
+    second = await searcher.saved("Nearly as near.", (0.9, 0.1, 0.0))
+    await searcher.saved("Far away.", UP)
+    for number in range(hidden):
+        elsewhere = await client.speaking(conversation="talk-1").saved(f"Talk {number}.", scope=Scope.CONVERSATION)
+        await searcher.embed(elsewhere, NORTH)
+    asked = await terms.ask(client.connection, client.scope, client.author, "nothing of it", model=MODEL)
+    request = Search(query="nothing of it", types=types)
+    found = await gather(client.connection, client.scope, client.author, request, asked, vector=NORTH, leg_rows=2)
+
+    assert {one.memory_id: one.cosine for one in found} == {nearest: 1, second: pytest.approx(0.9, abs=0.001)}

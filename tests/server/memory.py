@@ -25,8 +25,9 @@ from shared.memories.stats import Group, Stats
 from shared.projects import Listed
 from shared.retrieval.context import Budget, Context, Selection
 from shared.retrieval.meaning import UNKNOWN, Meaning
-from shared.retrieval.requests import ContextRequest, Found, Hit, Search
+from shared.retrieval.requests import ContextRequest, Found, Hit, Search, Understood
 from shared.retrieval.selection import Dropped
+from shared.retrieval.terms import Asked
 from shared.status import Load, Model
 
 NAMESPACE = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
@@ -198,8 +199,18 @@ class InMemory:
     async def meaning(self, query: str | None, model: EmbeddingModel | None) -> Meaning:
         return UNKNOWN
 
+    async def words(
+        self, connection: Any, scope: ProjectScope, author: Author, query: str, model: EmbeddingModel | None
+    ) -> Asked:
+        return Asked(terms=(), rare=None, common=None, memories=len(self.held), model_id=None, floor=None)
+
     async def context(
-        self, connection: Any, scope: ProjectScope, author: Author, request: ContextRequest, understood: Meaning
+        self,
+        connection: Any,
+        scope: ProjectScope,
+        author: Author,
+        request: ContextRequest,
+        understood: Understood,
     ) -> Context:
         nothing = Selection(considered=0, selected=0, dropped=Dropped())
         return Context(brief="", items=(), budget=Budget(request.token_budget, used=0), selection=nothing)
@@ -216,7 +227,12 @@ class InMemory:
         return Conflicts(conflicts=tuple(self.conflicted), guidance="Replaced.", next_cursor=None)
 
     async def search(
-        self, connection: Any, scope: ProjectScope, author: Author, request: Search, understood: Meaning
+        self,
+        connection: Any,
+        scope: ProjectScope,
+        author: Author,
+        request: Search,
+        understood: Understood,
     ) -> Found:
         self._note(author, request)
         found = [memory for memory in self.held.values() if memory.status is Status.ACTIVE]
