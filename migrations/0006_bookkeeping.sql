@@ -59,8 +59,7 @@ CREATE TABLE memhub.audit_events (
 
 CREATE INDEX audit_events_by_memory ON memhub.audit_events (project_id, memory_id, id);
 
-ALTER TABLE memhub.audit_events ADD CONSTRAINT audit_events_clock CHECK (
-    created_at BETWEEN now() AND clock_timestamp() OR current_user::text = 'memhub_operator') NOT VALID;
+ALTER TABLE memhub.audit_events ADD CONSTRAINT audit_events_clock CHECK (memhub.time_holds(created_at)) NOT VALID;
 
 -- The operator's purge may redact the details of an event; nobody can take it away.
 CREATE FUNCTION memhub.guard_audit_event() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
@@ -112,8 +111,7 @@ CREATE TABLE memhub.counter_deltas (
     created_at timestamptz NOT NULL
 );
 
-ALTER TABLE memhub.counter_deltas ADD CONSTRAINT counter_deltas_clock CHECK (
-    created_at BETWEEN now() AND clock_timestamp() OR current_user::text = 'memhub_operator') NOT VALID;
+ALTER TABLE memhub.counter_deltas ADD CONSTRAINT counter_deltas_clock CHECK (memhub.time_holds(created_at)) NOT VALID;
 
 CREATE TABLE memhub.memory_counters (
     project_id   uuid NOT NULL REFERENCES memhub.projects (id),

@@ -286,6 +286,15 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
+CREATE FUNCTION memhub.time_holds(at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN at OPERATOR(pg_catalog.>=) pg_catalog.now() AND at OPERATOR(pg_catalog.<=) pg_catalog.clock_timestamp()
+        OR current_user OPERATOR(pg_catalog.=) 'memhub_operator';
+END
+$$;
+
 CREATE TABLE memhub.api_tokens (
     id uuid NOT NULL,
     tenant text NOT NULL COLLATE pg_catalog."C",
@@ -654,13 +663,13 @@ ALTER TABLE ONLY memhub.api_tokens
     ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (id);
 
 ALTER TABLE memhub.attestations
-    ADD CONSTRAINT attestations_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR ((CURRENT_USER)::text = 'memhub_operator'::text))) NOT VALID;
+    ADD CONSTRAINT attestations_clock CHECK (memhub.time_holds(created_at)) NOT VALID;
 
 ALTER TABLE ONLY memhub.attestations
     ADD CONSTRAINT attestations_pkey PRIMARY KEY (id);
 
 ALTER TABLE memhub.audit_events
-    ADD CONSTRAINT audit_events_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR ((CURRENT_USER)::text = 'memhub_operator'::text))) NOT VALID;
+    ADD CONSTRAINT audit_events_clock CHECK (memhub.time_holds(created_at)) NOT VALID;
 
 ALTER TABLE ONLY memhub.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id);
@@ -669,7 +678,7 @@ ALTER TABLE ONLY memhub.counted_projects
     ADD CONSTRAINT counted_projects_pkey PRIMARY KEY (project_id);
 
 ALTER TABLE memhub.counter_deltas
-    ADD CONSTRAINT counter_deltas_clock CHECK ((((created_at >= now()) AND (created_at <= clock_timestamp())) OR ((CURRENT_USER)::text = 'memhub_operator'::text))) NOT VALID;
+    ADD CONSTRAINT counter_deltas_clock CHECK (memhub.time_holds(created_at)) NOT VALID;
 
 ALTER TABLE ONLY memhub.counter_deltas
     ADD CONSTRAINT counter_deltas_pkey PRIMARY KEY (id);
@@ -699,7 +708,7 @@ ALTER TABLE ONLY memhub.job_errors
     ADD CONSTRAINT job_errors_pkey PRIMARY KEY (job_id);
 
 ALTER TABLE memhub.live_memories
-    ADD CONSTRAINT live_memories_clock CHECK ((((updated_at >= now()) AND (updated_at <= clock_timestamp())) OR ((CURRENT_USER)::text = 'memhub_operator'::text))) NOT VALID;
+    ADD CONSTRAINT live_memories_clock CHECK (memhub.time_holds(updated_at)) NOT VALID;
 
 ALTER TABLE ONLY memhub.live_memories
     ADD CONSTRAINT live_memories_content UNIQUE (content_hash, project_id, scope_key);
@@ -803,13 +812,13 @@ CREATE TRIGGER live_vectors_keep AFTER DELETE ON memhub.live_vectors FOR EACH RO
 
 CREATE TRIGGER memories_guard BEFORE UPDATE ON memhub.memories FOR EACH ROW EXECUTE FUNCTION memhub.guard_memory();
 
-CREATE TRIGGER memories_guard_birth BEFORE INSERT ON memhub.memories FOR EACH ROW WHEN (((((new.created_at >= now()) AND (new.created_at <= clock_timestamp())) AND (new.retired_at IS NULL)) IS NOT TRUE)) EXECUTE FUNCTION memhub.guard_memory();
+CREATE TRIGGER memories_guard_birth BEFORE INSERT ON memhub.memories FOR EACH ROW WHEN (((memhub.time_holds(new.created_at) AND (new.retired_at IS NULL)) IS NOT TRUE)) EXECUTE FUNCTION memhub.guard_memory();
 
 CREATE TRIGGER memories_stay BEFORE DELETE OR TRUNCATE ON memhub.memories FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
 
 CREATE TRIGGER memory_revisions_guard BEFORE UPDATE ON memhub.memory_revisions FOR EACH ROW EXECUTE FUNCTION memhub.guard_revision();
 
-CREATE TRIGGER memory_revisions_guard_birth BEFORE INSERT ON memhub.memory_revisions FOR EACH ROW WHEN (((((new.revision_no)::integer = 1) AND ((new.valid_from >= now()) AND (new.valid_from <= clock_timestamp())) AND (new.valid_to IS NULL) AND (new.purged_at IS NULL)) IS NOT TRUE)) EXECUTE FUNCTION memhub.guard_revision();
+CREATE TRIGGER memory_revisions_guard_birth BEFORE INSERT ON memhub.memory_revisions FOR EACH ROW WHEN (((((new.revision_no)::integer = 1) AND memhub.time_holds(new.valid_from) AND (new.valid_to IS NULL) AND (new.purged_at IS NULL)) IS NOT TRUE)) EXECUTE FUNCTION memhub.guard_revision();
 
 CREATE TRIGGER memory_revisions_stay BEFORE DELETE OR TRUNCATE ON memhub.memory_revisions FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
 

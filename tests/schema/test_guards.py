@@ -47,7 +47,8 @@ def session(owner: psycopg.Connection) -> Iterator[psycopg.Connection]:
     ],
 )
 def test_no_setting_opens_the_way_for_times_from_outside(session: psycopg.Connection, setting: str) -> None:
-    # The last one passes without the `SET search_path` of memhub.guard_memory and memhub.guard_revision.
+    # The last one passes without the `SET search_path` of memhub.guard_memory and memhub.guard_revision, or where
+    # memhub.time_holds names its clock or its operators without their schema.
     session.execute(filled(_OWN_CLOCK))
     session.execute("SET LOCAL ROLE memhub_server")
     session.execute(setting)
@@ -146,10 +147,29 @@ def test_a_conversation_of_512_characters_is_taken_and_one_of_513_is_not(session
         session.execute(filled(born.format(513).replace("$new", "$there")))
 
 
+@pytest.mark.parametrize(
+    "time", ["pg_catalog.now() - interval '1 hour'", "pg_catalog.clock_timestamp() + interval '1 hour'"]
+)
+def test_a_search_path_gives_no_check_another_clock(session: psycopg.Connection, time: str) -> None:
+    # Fails where memhub.time_holds names its clock or its operators without their schema.
+    session.execute(filled(_OWN_CLOCK))
+    session.execute("SET LOCAL ROLE memhub_server")
+    session.execute("SET LOCAL search_path = liar, pg_catalog")
+
+    with pytest.raises(psycopg.errors.CheckViolation, match="audit_events_clock"):
+        session.execute(
+            filled(
+                "INSERT INTO memhub.audit_events (tenant, project_id, event, client, created_at)"
+                f" VALUES ('acme', $here, 'seen', 'c', {time})"
+            )
+        )
+
+
 def test_every_function_that_is_bound_when_it_runs_pins_its_search_path(owner: psycopg.Connection) -> None:
+    # All but the one that every write calls five times, which names everything with its schema.
     unpinned = owner.execute(
         "SELECT proname FROM pg_proc WHERE pronamespace = 'memhub'::regnamespace AND prosqlbody IS NULL"
         " AND NOT 'search_path=pg_catalog' = ANY (coalesce(proconfig, '{}'))"
     )
 
-    assert unpinned.fetchall() == []
+    assert unpinned.fetchall() == [("time_holds",)]
