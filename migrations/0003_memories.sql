@@ -35,12 +35,11 @@ CREATE TABLE memhub.memories (
     CONSTRAINT memories_successor FOREIGN KEY (project_id, superseded_by)
         REFERENCES memhub.memories (project_id, id) DEFERRABLE INITIALLY DEFERRED,
     CONSTRAINT memories_not_own_successor CHECK (superseded_by <> id),
+    -- Of a retired one, when and by whom is known; of a superseded one, and of no other, by what. In few words, because a
+    -- check is read from its text by every statement that writes.
     CONSTRAINT memories_status_agrees CHECK (
-        CASE status
-            WHEN 'ACTIVE' THEN retired_at IS NULL AND retired_by IS NULL AND superseded_by IS NULL
-            WHEN 'SUPERSEDED' THEN retired_at >= created_at AND retired_by IS NOT NULL AND superseded_by IS NOT NULL
-            WHEN 'DELETED' THEN retired_at >= created_at AND retired_by IS NOT NULL AND superseded_by IS NULL
-        END IS TRUE
+        open = (retired_at IS NULL) AND open = (retired_by IS NULL) AND retired_at >= created_at
+        AND (status = 'SUPERSEDED') = (superseded_by IS NOT NULL)
     )
 );
 
@@ -90,12 +89,11 @@ CREATE TABLE memhub.memory_revisions (
     CONSTRAINT memory_revisions_open_is_head FOREIGN KEY (project_id, memory_id, revision_no, open_status)
         REFERENCES memhub.memories (project_id, id, revision_no, status) DEFERRABLE INITIALLY DEFERRED,
     CONSTRAINT memory_revisions_task_expires CHECK (
-        type <> 'TASK' OR (expires_at IS NOT NULL AND expires_at - valid_from <= interval '30 days')
+        type <> 'TASK' OR (expires_at - valid_from <= interval '30 days') IS TRUE
     ),
+    -- All three, or with purged_at none of them.
     CONSTRAINT memory_revisions_content_or_purged CHECK (
-        (content IS NULL) = (purged_at IS NOT NULL)
-        AND (content IS NULL) = (content_hash IS NULL)
-        AND (content IS NULL) = (document IS NULL)
+        num_nulls(content, content_hash, document) = 3 * num_nonnulls(purged_at)
     )
 );
 

@@ -16,7 +16,7 @@ CREATE DOMAIN memhub.conversation AS text COLLATE pg_catalog."C"
 	CONSTRAINT conversation_check CHECK (((VALUE ~ '^[\x21-\x7e]+$'::text) AND (octet_length(VALUE) <= 512)));
 
 CREATE DOMAIN memhub.event_name AS text
-	CONSTRAINT event_name_check CHECK ((VALUE ~ '^[a-z_]{1,64}$'::text));
+	CONSTRAINT event_name_check CHECK (((VALUE ~ '^[a-z_]+$'::text) AND (octet_length(VALUE) <= 64)));
 
 CREATE DOMAIN memhub.idempotency_key AS text COLLATE pg_catalog."C"
 	CONSTRAINT idempotency_key_check CHECK (((octet_length(VALUE) >= 8) AND (octet_length(VALUE) <= 128)));
@@ -515,13 +515,7 @@ CREATE TABLE memhub.memories (
     superseded_by uuid,
     open boolean GENERATED ALWAYS AS (((status)::text = 'ACTIVE'::text)) STORED,
     CONSTRAINT memories_not_own_successor CHECK ((superseded_by <> id)),
-    CONSTRAINT memories_status_agrees CHECK ((
-CASE status
-    WHEN 'ACTIVE'::text THEN ((retired_at IS NULL) AND (retired_by IS NULL) AND (superseded_by IS NULL))
-    WHEN 'SUPERSEDED'::text THEN ((retired_at >= created_at) AND (retired_by IS NOT NULL) AND (superseded_by IS NOT NULL))
-    WHEN 'DELETED'::text THEN ((retired_at >= created_at) AND (retired_by IS NOT NULL) AND (superseded_by IS NULL))
-    ELSE NULL::boolean
-END IS TRUE))
+    CONSTRAINT memories_status_agrees CHECK (((open = (retired_at IS NULL)) AND (open = (retired_by IS NULL)) AND (retired_at >= created_at) AND (((status)::text = 'SUPERSEDED'::text) = (superseded_by IS NOT NULL))))
 );
 
 CREATE TABLE memhub.memory_counters (
@@ -565,8 +559,8 @@ END) STORED,
     valid_to timestamp with time zone,
     purged_at timestamp with time zone,
     CONSTRAINT memory_revisions_check CHECK ((valid_to >= valid_from)),
-    CONSTRAINT memory_revisions_content_or_purged CHECK ((((content IS NULL) = (purged_at IS NOT NULL)) AND ((content IS NULL) = (content_hash IS NULL)) AND ((content IS NULL) = (document IS NULL)))),
-    CONSTRAINT memory_revisions_task_expires CHECK ((((type)::text <> 'TASK'::text) OR ((expires_at IS NOT NULL) AND ((expires_at - valid_from) <= '30 days'::interval))))
+    CONSTRAINT memory_revisions_content_or_purged CHECK ((num_nulls(content, content_hash, document) = (3 * num_nonnulls(purged_at)))),
+    CONSTRAINT memory_revisions_task_expires CHECK ((((type)::text <> 'TASK'::text) OR (((expires_at - valid_from) <= '30 days'::interval) IS TRUE)))
 );
 
 CREATE TABLE memhub.project_aliases (
