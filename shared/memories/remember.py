@@ -80,7 +80,6 @@ class _Write:
     ) -> Remembered | None:
         """A new memory in one statement; None when a live twin stands, UniqueViolationError when one appeared."""
         request, author, document = self._request, self._author, self._document
-        response = _response("created", memory_id, revision=1, superseded=superseded, attestations=1)
         job = outbox.embed_job(
             project_id=self._scope.project_id, memory_id=memory_id, revision=1, traceparent=author.traceparent
         )
@@ -107,7 +106,7 @@ class _Write:
             author.request_id,
             key,
             self._fingerprint,
-            idempotency.encode(response),
+            None if key is None else idempotency.encode(_created(memory_id, superseded)),
             idempotency.encode(self._audit_details(superseded)),
             outbox.encode(job),
             at,
@@ -164,8 +163,9 @@ class _Write:
         created = await self.create(memory_id, key=None, superseded=superseded, at=at)
         if created is None:
             raise races.Raced
-        response = _response("created", memory_id, revision=1, superseded=superseded, attestations=1)
-        await idempotency.settle(self._connection, self._scope, self._request.client_request_id, response)
+        await idempotency.settle(
+            self._connection, self._scope, self._request.client_request_id, _created(memory_id, superseded)
+        )
         return created
 
     async def _deduplicate(self, twin: Locked) -> Remembered:
@@ -267,6 +267,10 @@ class _Write:
             created_at=at,
             updated_at=at,
         )
+
+
+def _created(memory_id: UUID, superseded: tuple[UUID, ...]) -> dict[str, Any]:
+    return _response("created", memory_id, revision=1, superseded=superseded, attestations=1)
 
 
 def _response(
