@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import asyncpg
 import pytest
 
@@ -15,7 +13,6 @@ from shared.memories.remember import remember
 from shared.memories.requests import Remember, Revise
 from shared.memories.revise import revise
 from shared.memories.stats import stats
-from tests.workers.waiting import until
 
 AUTHOR = Author(client="tests")
 TALK = Author(client="tests", conversation="talk")
@@ -60,9 +57,7 @@ async def test_another_conversation_is_not_counted(connection: asyncpg.Connectio
 
 
 async def test_an_expired_memory_is_told_apart(connection: asyncpg.Connection, scope: ProjectScope) -> None:
-    soon = datetime.now(UTC) + timedelta(seconds=1)
-    await remember(connection, scope, AUTHOR, Remember(content="short", expires_at=soon))
-    await until(connection, "SELECT now() > $1", soon)
+    await remember(connection, scope, AUTHOR, Remember(content="short", ttl_days=1 / 86_400_000_000))
     counted = await stats(connection, scope, AUTHOR)
 
     assert (counted.by_status()[Status.ACTIVE], counted.expired, counted.searchable) == (1, 1, 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import asyncpg
@@ -14,7 +13,6 @@ from shared.memories.forget import forget
 from shared.memories.remember import remember
 from shared.memories.requests import Remember, Revise
 from shared.memories.revise import revise
-from tests.workers.waiting import until
 
 HOSTILE = "<script>alert('owned')</script><img src=x onerror=alert(1)>&amp;\"'`{{7*7}}</textarea></title>"
 CONVERSATION = "conversation-7"
@@ -115,8 +113,7 @@ async def build(connection: asyncpg.Connection, *, tenant: str = "local", fleet:
         await revise(connection, scope, cursor, request)
     forgotten = await saved(cursor, "The staging password rotates on Mondays.")
     await forget(connection, scope, claude, forgotten, reason="no longer true")
-    expired = await saved(claude, "The freeze holds until noon.", expires_at=datetime.now(UTC) + timedelta(seconds=1))
-    await until(connection, "SELECT expires_at <= now() FROM memhub.live_memories WHERE memory_id = $1", expired)
+    expired = await saved(claude, "The freeze holds until noon.", ttl_days=1 / 86_400_000_000)
     hostile = await saved(
         Author(HOSTILE),
         f"{HOSTILE}\nand the rest",
