@@ -21,8 +21,6 @@ from shared.settings import Settings
 from tests.memories.clients import TENANT
 from tests.ops import lively, memhub
 
-pytestmark = pytest.mark.xdist_group("embedded")
-
 
 @pytest.fixture(scope="module")
 def origin() -> Iterator[Path]:

@@ -382,7 +382,6 @@ PRINTING = sorted(
 ON_STDERR = {"memhub export"}
 
 
-@pytest.mark.xdist_group("stopped")
 @pytest.mark.parametrize("name", PRINTING)
 def test_an_answer_that_finds_no_room_is_one_line_and_what_was_started_is_stopped(
     name: str, installation: Installation, stopped: Path, tmp_path: Path
@@ -484,7 +483,6 @@ WAITING_ELSEWHERE = {
 }  # fmt: skip
 
 
-@pytest.mark.xdist_group("stopped")
 @pytest.mark.parametrize("name", [name for name in EVERY if name not in WAITING_ELSEWHERE])
 def test_ctrl_c_in_the_middle_is_one_line_and_nothing_is_half_done(
     name: str, begin: Callable[..., subprocess.Popen[str]], request: pytest.FixtureRequest, tmp_path: Path
