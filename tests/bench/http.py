@@ -25,7 +25,7 @@ from tests.bench.places import AUTHOR
 from tests.bench.report import Figure, Sample, interleaved
 from tests.bench.searching import Recorder, Statements, filled
 from tests.http.callers import client
-from tests.http.processes import serving
+from tests.http.processes import PRODUCT_HTTP, serving
 
 MEMORIES = 1_000
 MEMORIES_QUICK = 50
@@ -77,7 +77,7 @@ async def _taken(url: str, options: Options) -> dict[str, Sample]:
     with (
         tempfile.TemporaryDirectory(prefix="mh-", dir="/tmp") as folder,
         _bare() as bare,
-        serving(Path(folder), **settings) as process,
+        serving(Path(folder), program=PRODUCT_HTTP, **settings) as process,
     ):
         async with (
             client(process.url, "2025-11-25", tenant=places.TENANT, key=KEY, headers=[_PROJECT]) as ours,

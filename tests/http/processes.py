@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from tests import forked
 from tests.server.processes import PRODUCT, environment
 
 WAIT_S = 30.0
 PRODUCT_HTTP = (*PRODUCT, "--http")
 
+Popen = subprocess.Popen[str] | forked.Forked
+
 
 class Process:
     """One server; `events` is every line of its log that was looked at."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: Popen) -> None:
         self.process = process
         self.events: list[dict[str, Any]] = []
         self.port = 0
@@ -72,12 +77,12 @@ class Process:
 def serving(
     folder: Any,
     *arguments: str,
-    files_max: str | None = None,
-    program: Sequence[str] = PRODUCT_HTTP,
+    files_max: int | None = None,
+    program: Sequence[str] | None = None,
     **settings: str,
 ) -> Iterator[Process]:
-    """A server that listens."""
-    wished = ("--port", "0", *arguments)
+    """A server that listens: forked, or a new interpreter where a `program` is named."""
+    wished = ("--http", "--port", "0", *arguments) if program is None else ("--port", "0", *arguments)
     with started(folder, wished, files_max=files_max, program=program, **settings) as process:
         process.port = process.event("http_listening")["port"]
         yield process
@@ -88,16 +93,18 @@ def started(
     folder: Any,
     arguments: Sequence[str],
     *,
-    files_max: str | None = None,
-    program: Sequence[str] = PRODUCT,
+    files_max: int | None = None,
+    program: Sequence[str] | None = None,
     **settings: str,
 ) -> Iterator[Process]:
-    limited = () if files_max is None else ("/bin/sh", "-c", 'ulimit -n "$0" && exec "$@"', files_max)
     environ = environment(folder, **settings)
     del environ["MEMHUB_PROJECT"]
-    process = Process(
-        subprocess.Popen(
-            [*limited, sys.executable, *program, *arguments],
+    if program is None:
+        begun: Popen = _forked(arguments, env=environ, cwd=folder, files_max=files_max)
+    else:
+        assert files_max is None
+        begun = subprocess.Popen(
+            [sys.executable, *program, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -105,8 +112,25 @@ def started(
             env=environ,
             cwd=folder,
         )
-    )
+    process = Process(begun)
     try:
         yield process
     finally:
         process.close()
+
+
+def _forked(arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, files_max: int | None) -> forked.Forked:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w") as stderr, Path(os.devnull).open("r+b") as nothing:
+        process = forked.start(
+            "server.main",
+            ["memhub-server", *arguments],
+            env=env,
+            cwd=cwd,
+            stdin=nothing.fileno(),
+            stdout=nothing.fileno(),
+            stderr=stderr.fileno(),
+            files_max=files_max,
+        )
+    process.stderr = os.fdopen(reading, encoding="utf-8")
+    return process

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
@@ -19,13 +18,12 @@ import pytest
 
 from shared import projects, tokens
 from shared.domain import Author
+from tests import forked
 from tests.http.callers import Era, client, raw_client
 from tests.http.conftest import KEY
 from tests.http.processes import WAIT_S, Process, serving
 from tests.http.updates import watching
 from tests.server.processes import environment
-
-MEMHUB = ("-c", "from ops.cli import main; main()")
 
 
 @pytest.fixture(scope="module")
@@ -329,15 +327,8 @@ async def test_a_token_cannot_be_bound_to_a_project_of_another_tenant(connection
 
 
 def run_memhub(folder: Path, database_url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *MEMHUB, *arguments],
-        env=environment(folder, MEMHUB_DATABASE_URL=database_url),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=WAIT_S,
-        check=False,
-    )
+    env = environment(folder, MEMHUB_DATABASE_URL=database_url)
+    return forked.run("ops.main", ["memhub", *arguments], env=env, cwd=folder, timeout=WAIT_S)
 
 
 def memhub(folder: Path, database_url: str, *arguments: str) -> Any:

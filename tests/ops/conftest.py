@@ -13,6 +13,7 @@ import asyncpg
 import pytest
 
 from shared.settings import Settings
+from tests import forked
 from tests.database import Databases
 from tests.memories.clients import TENANT, Client
 from tests.ops import lively
@@ -38,15 +39,13 @@ class Installation:
 
     def run(self, *arguments: str, environment: Mapping[str, str] | None = None, stdin: str = "") -> Ran:
         """Run memhub to its end in the open folder."""
-        return subprocess.run(
-            [self.programs / "memhub", *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            cwd=self.project,
+        return forked.run(
+            ENTRIES["memhub"],
+            [str(self.programs / "memhub"), *arguments],
             env=self.environment(environment),
+            cwd=self.project,
             timeout=WAIT_S,
-            check=False,
+            stdin=stdin,
         )
 
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests import forked
+
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60
 
@@ -30,12 +32,6 @@ def start(*arguments: str, **settings: str) -> subprocess.Popen[str]:
 
 
 def run(*arguments: str, stdin: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", _BOOT, *arguments],
-        env=environment(**settings),
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
+    return forked.run(
+        "ops.cli", ["memhub", *arguments], env=environment(**settings), cwd=Path.cwd(), timeout=TIMEOUT_S, stdin=stdin
     )

@@ -13,7 +13,7 @@ import httpx2
 
 from shared import embedded
 from shared.fleet import is_worker_alive
-from tests.http.processes import Process, serving
+from tests.http.processes import PRODUCT_HTTP, Process, serving
 
 FLEET_S = 60.0
 
@@ -24,7 +24,7 @@ def embedded_server(**settings: str) -> Iterator[tuple[Process, Path]]:
     folder = Path(tempfile.mkdtemp(prefix="mh-", dir="/tmp"))
     data_dir = folder / "data"
     try:
-        with serving(folder, MEMHUB_WORKER_IDLE_S="1", **settings) as process:
+        with serving(folder, program=PRODUCT_HTTP, MEMHUB_WORKER_IDLE_S="1", **settings) as process:
             _await(lambda: httpx2.get(f"{process.url}/readyz", timeout=FLEET_S).json().get("fleet") == "alive")
             yield process, data_dir
         # One that outlives its folder would make a new database in it.

@@ -17,7 +17,7 @@ import pytest
 
 from shared import checker
 from tests.http.callers import ERAS, Era, RawClient, raw_client
-from tests.http.processes import WAIT_S, Process, serving
+from tests.http.processes import PRODUCT_HTTP, WAIT_S, Process, serving
 
 WRITERS = 10
 WRITES = 50
@@ -64,7 +64,7 @@ async def test_writes_repeated_over_a_restart_are_done_once(
 
 
 async def _started(stack: ExitStack, folder: Path, port: int, database_url: str) -> Process:
-    server = serving(folder, "--port", str(port), MEMHUB_DATABASE_URL=database_url)
+    server = serving(folder, "--port", str(port), program=PRODUCT_HTTP, MEMHUB_DATABASE_URL=database_url)
     return await asyncio.to_thread(stack.enter_context, server)
 
 
