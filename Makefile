@@ -1,5 +1,5 @@
 PYTHON ?= python3
-# Worker processes of the tests: a number, or auto for one per core.
+# Worker processes of the tests: a number, or auto for three to two cores.
 JOBS ?= auto
 
 VENV := .venv

@@ -15,12 +15,18 @@ from tests.database import Cluster, Databases, running_cluster
 
 TEMPLATE = "memhub_template"
 
-# Each takes 20 s or more of two quiet cores.
+# Each takes half a minute or more.
 LONGEST = (
     "tests/eval/test_run.py",
+    "tests/workers/test_processes.py",
     "tests/ops/test_command_faults.py",
-    "tests/dashboard/test_browser.py",
+    "tests/server/test_lifecycle.py",
+    "tests/workers/test_reembed.py",
     "tests/http/test_auth.py",
+    "tests/dashboard/test_browser.py",
+    "tests/server/test_end_to_end.py",
+    "tests/workers/test_detached.py",
+    "tests/soak/test_restart.py",
 )
 
 
@@ -94,6 +100,11 @@ def outsider(admin: psycopg.Connection) -> str:
     """A role that owns nothing."""
     admin.execute("CREATE ROLE outsider NOLOGIN")
     return "outsider"
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: two fifths of what a test takes are waits."""
+    return len(os.sched_getaffinity(0)) * 3 // 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

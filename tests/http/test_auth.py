@@ -19,7 +19,7 @@ import pytest
 from shared import projects, tokens
 from shared.domain import Author
 from tests import forked
-from tests.http.callers import Era, client, raw_client
+from tests.http.callers import Era, client, plain, raw_client
 from tests.http.conftest import KEY
 from tests.http.processes import WAIT_S, Process, serving
 from tests.http.updates import watching
@@ -87,7 +87,7 @@ async def test_without_a_known_credential_nothing_is_served(
 
 
 async def test_every_path_but_the_probes_asks_for_a_credential(locked: Process) -> None:
-    async with httpx2.AsyncClient(base_url=locked.url) as http:
+    async with plain(locked.url) as http:
         for path in ("/livez", "/health", "/readyz"):
             assert (await http.get(path)).status_code == 200
         for path in ("/mcp", "/mcp/", "/anything", "//livez", "/livez/x"):
@@ -99,7 +99,7 @@ async def test_what_is_told_of_the_whole_process_is_not_for_one_tenant(
 ) -> None:
     """Fails without OPERATORS in server/http/auth.py."""
     secret = (await issue(operator, "bound")).secret
-    async with httpx2.AsyncClient(base_url=locked.url) as http:
+    async with plain(locked.url) as http:
         refused = await http.get("/metrics", headers={"Authorization": f"Bearer {secret}"})
         assert (refused.status_code, refused.json()["code"]) == (403, "FORBIDDEN")
         assert "memhub_" not in refused.text

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
-import httpx2
 import pytest
 
 from tests import scraping
-from tests.http.callers import Era, client
+from tests.http.callers import Era, client, plain
 from tests.http.conftest import KEY
 from tests.http.processes import Process, serving
 from tests.scraping import Samples, at
@@ -29,7 +28,7 @@ def alone(tmp_path: Path, database_url: str) -> Iterator[Process]:
 
 
 async def scraped(process: Process) -> tuple[Samples, str]:
-    async with httpx2.AsyncClient(base_url=process.url) as http:
+    async with plain(process.url) as http:
         answer = await http.get("/metrics", headers={"Authorization": f"Bearer {KEY}"})
     assert answer.status_code == 200
     return scraping.samples(answer.text), answer.text
@@ -125,7 +124,7 @@ async def test_no_label_is_a_caller_s_and_their_number_is_bounded(alone: Process
 
 
 async def test_metrics_ask_for_the_credential_that_everything_asks_for(alone: Process) -> None:
-    async with httpx2.AsyncClient(base_url=alone.url) as http:
+    async with plain(alone.url) as http:
         assert (await http.get("/metrics")).status_code == 401
 
 

@@ -8,12 +8,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import httpx2
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.http.callers import Era, client, raw_client
+from tests.http.callers import Era, client, plain, raw_client
 from tests.http.issuer import AUDIENCE, Issuer, issuing
 from tests.http.processes import Process, serving
 
@@ -117,7 +116,7 @@ async def test_neither_an_unsigned_token_nor_one_signed_with_the_public_key_hold
 
 
 async def test_the_metadata_of_the_resource_names_the_issuer_to_anyone(trusting: Process, issuer: Issuer) -> None:
-    async with httpx2.AsyncClient(base_url=trusting.url) as http:
+    async with plain(trusting.url) as http:
         for path in ("", "/mcp"):
             described = (await http.get(f"/.well-known/oauth-protected-resource{path}")).json()
             assert described["resource"] == AUDIENCE

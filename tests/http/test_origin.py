@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import httpx2
 import pytest
 
 from server.http.origin import Hosts
-from tests.http.callers import Era, client
+from tests.http.callers import Era, client, plain
 from tests.http.processes import Process, serving
 
 APP = "https://app.example.com"
@@ -30,26 +29,26 @@ def known(tmp_path_factory: pytest.TempPathFactory, module_database_url: str) ->
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("origin", ["null", "https://evil.example.com", "https://app.example.com.evil.com", ""])
 async def test_a_foreign_origin_is_refused_on_every_path(known: Process, path: str, origin: str) -> None:
-    async with httpx2.AsyncClient(base_url=known.url) as http:
+    async with plain(known.url) as http:
         answer = await http.post(path, headers={"Origin": origin}, content=b"{}")
     assert answer.status_code == 403
     assert answer.json()["message"].startswith("Origin:")
 
 
 async def test_without_configuration_not_even_the_own_origin_may_call(server: Process) -> None:
-    async with httpx2.AsyncClient(base_url=server.url) as http:
+    async with plain(server.url) as http:
         assert (await http.get("/livez", headers={"Origin": server.url})).status_code == 403
 
 
 async def test_an_allowed_origin_beside_a_foreign_one_is_refused(known: Process) -> None:
-    async with httpx2.AsyncClient(base_url=known.url) as http:
+    async with plain(known.url) as http:
         answer = await http.get("/livez", headers=[("Origin", APP), ("Origin", "null")])
     assert answer.status_code == 403
 
 
 async def test_an_allowed_page_may_ask_first_and_reads_the_answer(known: Process, era: Era) -> None:
     asked = {"Origin": APP, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
-    async with httpx2.AsyncClient(base_url=known.url) as http:
+    async with plain(known.url) as http:
         preflight = await http.options("/mcp", headers=asked)
     assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (200, APP)
     async with client(known.url, era, tenant="page", headers=[("Origin", APP)]) as page:
@@ -61,7 +60,7 @@ async def test_an_allowed_page_may_ask_first_and_reads_the_answer(known: Process
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("host", ["evil.example.com", "localhost.evil.com", "10.0.0.7", ""])
 async def test_a_foreign_host_is_refused_on_every_path(known: Process, path: str, host: str) -> None:
-    async with httpx2.AsyncClient(base_url=known.url) as http:
+    async with plain(known.url) as http:
         answer = await http.post(path, headers={"Host": host}, content=b"{}")
     assert answer.status_code == 421
     assert answer.json()["message"].startswith("Host:")
@@ -69,7 +68,7 @@ async def test_a_foreign_host_is_refused_on_every_path(known: Process, path: str
 
 @pytest.mark.parametrize("host", ["memory.example.com", "MEMORY.example.com:8443", "localhost:3000", "127.0.0.1"])
 async def test_a_known_host_is_served(known: Process, host: str) -> None:
-    async with httpx2.AsyncClient(base_url=known.url) as http:
+    async with plain(known.url) as http:
         assert (await http.get("/livez", headers={"Host": host})).status_code == 200
 
 

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import psycopg
 import pytest
 from sse_starlette.sse import AppStatus
@@ -18,7 +17,7 @@ from sse_starlette.sse import AppStatus
 from server.http import serving as serving_module
 from server.http.connections import Connections
 from shared.errors import ConfigurationError
-from tests.http.callers import Era, client, raw_client
+from tests.http.callers import Era, client, plain, raw_client
 from tests.http.conftest import KEY
 from tests.http.processes import WAIT_S, Process, serving, started
 
@@ -56,7 +55,7 @@ async def test_without_a_key_nobody_comes_in_while_it_is_not_known_whether_token
 
 async def test_probes_tell_a_process_that_lives_from_one_that_can_serve(tmp_path: Path, database_url: str) -> None:
     with serving(tmp_path, MEMHUB_DATABASE_URL=UNREACHABLE) as process:
-        async with httpx2.AsyncClient(base_url=process.url) as http:
+        async with plain(process.url) as http:
             for path in ("/livez", "/health"):
                 answer = await http.get(path)
                 assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
@@ -64,7 +63,7 @@ async def test_probes_tell_a_process_that_lives_from_one_that_can_serve(tmp_path
     assert (unready.status_code, unready.json()["code"]) == (503, "BACKEND_UNAVAILABLE")
     operator = psycopg.connect(database_url, autocommit=True)
     with operator, serving(tmp_path, MEMHUB_DATABASE_URL=database_url) as process:
-        async with httpx2.AsyncClient(base_url=process.url) as http:
+        async with plain(process.url) as http:
             ready = await http.get("/readyz")
             assert (ready.status_code, ready.json()["fleet"]) == (200, "absent")
             # Fails without MEMHUB_WORKER_SILENCE_S in fleet_is_alive, which called it alive for 45 s.
