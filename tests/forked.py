@@ -78,17 +78,35 @@ def start(
     stdout: int,
     stderr: int,
     files_max: int | None = None,
+    privileged: bool = True,
 ) -> Forked:
-    """`module.main()` with those arguments, the program's own name first. The descriptors stay the caller's."""
+    """`module.main()` with those arguments, the program's own name first. The descriptors stay the caller's.
+
+    Without privilege root may enter no folder of somebody else.
+    """
     ours, theirs = socket.socketpair()
-    wish = {"module": module, "argv": [*arguments], "env": dict(env), "cwd": str(cwd), "files_max": files_max}
+    wish = {
+        "module": module,
+        "argv": [*arguments],
+        "env": dict(env),
+        "cwd": str(cwd),
+        "files_max": files_max,
+        "privileged": privileged or os.geteuid() != 0,
+    }
     with theirs, _ONE_AT_A_TIME:
         socket.send_fds(_server(), [json.dumps(wish).encode()], [stdin, stdout, stderr, theirs.fileno()])
     return Forked(ours, None)
 
 
 def run(
-    module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout: float, stdin: str = ""
+    module: str,
+    arguments: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    timeout: float,
+    stdin: str = "",
+    privileged: bool = True,
 ) -> subprocess.CompletedProcess[str]:
     """As subprocess.run, with what it printed."""
     with ExitStack() as files:
@@ -96,7 +114,14 @@ def run(
         given.write(stdin)
         given.seek(0)
         process = start(
-            module, arguments, env=env, cwd=cwd, stdin=given.fileno(), stdout=out.fileno(), stderr=err.fileno()
+            module,
+            arguments,
+            env=env,
+            cwd=cwd,
+            stdin=given.fileno(),
+            stdout=out.fileno(),
+            stderr=err.fileno(),
+            privileged=privileged,
         )
         try:
             status = process.wait(timeout)

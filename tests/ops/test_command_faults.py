@@ -35,24 +35,15 @@ import server.main
 import workers.main
 from ops.cli import app
 from shared import embedded, migrations
+from tests import forked
 from tests.ops import lively
-from tests.ops.conftest import Installation, Ran
+from tests.ops.conftest import ENTRIES, Installation, Ran
 
 WAIT_S = 60
 Met = TypeVar("Met")
 POLL_S = 0.02
 NOWHERE = "postgresql://nobody@127.0.0.1:1/none"
 ID = "11111111-1111-1111-1111-111111111111"
-
-# Root reads everything; without these capabilities the kernel refuses it others' folders as it refuses anybody. (As
-# another user the tests' own interpreter may be out of reach.)
-_WITHOUT_PRIVILEGE = """
-import ctypes, os, sys
-CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, PR_CAPBSET_DROP = 1, 2, 24
-for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
-    ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
 
 
 class Database(Enum):
@@ -222,14 +213,15 @@ def test_a_database_that_is_away_is_one_line(name: str, telling: Callable[..., T
 
 @pytest.mark.parametrize(("name", "status"), [("memhub demo", 1), ("memhub-worker", 1), ("memhub-server", 0)])
 def test_a_database_that_is_away_is_one_line_of_a_program_too(
-    name: str, status: int, run: Callable[..., Ran], tmp_path: Path
+    name: str, status: int, begin: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:
-    ran = run(name, *filled(COMMANDS[name].use, tmp_path), MEMHUB_DATABASE_URL=NOWHERE)
+    process = begin(name, *filled(COMMANDS[name].use, tmp_path), MEMHUB_DATABASE_URL=NOWHERE)
+    _, err = process.communicate(timeout=WAIT_S)
 
-    assert ran.returncode == status
+    assert process.returncode == status
     if status:
-        assert_one_line(ran.stderr)
-        assert "cannot be reached" in ran.stderr
+        assert_one_line(err)
+        assert "cannot be reached" in err
 
 
 @pytest.mark.parametrize("name", those(Database.FINDS, Database.EMBEDDED))
@@ -257,17 +249,15 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture
 def run(installation: Installation, folder: Path) -> Callable[..., Ran]:
-    def run(name: str, *arguments: str, prefix: tuple[str, ...] = (), **environment: str) -> Ran:
+    def run(name: str, *arguments: str, privileged: bool = True, **environment: str) -> Ran:
         program, *words = name.split()
-        return subprocess.run(
-            [*prefix, str(installation.programs / program), *words, *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
+        return forked.run(
+            ENTRIES[program],
+            [str(installation.programs / program), *words, *arguments],
             cwd=installation.project,
             env=installation.environment(environment),
             timeout=WAIT_S,
-            check=False,
+            privileged=privileged,
         )
 
     return run
@@ -287,9 +277,6 @@ def closed(folder: Path) -> Iterator[Path]:
     made.chmod(0o700)
 
 
-UNPRIVILEGED = (sys.executable, "-c", _WITHOUT_PRIVILEGE)
-
-
 @pytest.mark.parametrize(
     ("name", "below"),
     [(name, "") for name in EVERY if COMMANDS[name].database is not Database.UNUSED]
@@ -299,7 +286,7 @@ def test_a_data_folder_of_somebody_else_is_one_line(
     name: str, below: str, run: Callable[..., Ran], closed: Path, tmp_path: Path
 ) -> None:
     data_dir = str(closed / below)
-    ran = run(name, *filled(COMMANDS[name].use, tmp_path), prefix=UNPRIVILEGED, MEMHUB_DATA_DIR=data_dir)
+    ran = run(name, *filled(COMMANDS[name].use, tmp_path), privileged=False, MEMHUB_DATA_DIR=data_dir)
 
     assert "Traceback" not in ran.stderr, ran.stderr
     if name == "memhub-server":
@@ -326,7 +313,7 @@ def test_a_file_of_somebody_else_is_one_line(
     name: str, arguments: str, run: Callable[..., Ran], closed: Path, database_url: str
 ) -> None:
     own = {"HOME": str(closed)} | ({} if name == "memhub restore" else {"MEMHUB_DATABASE_URL": database_url})
-    ran = run(name, *arguments.format(closed=closed).split(), prefix=UNPRIVILEGED, **own)
+    ran = run(name, *arguments.format(closed=closed).split(), privileged=False, **own)
 
     assert (ran.returncode, ran.stdout) == (1, "")
     assert_one_line(ran.stderr)
