@@ -18,11 +18,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO
 
 from tests.forkserver import NUMBER
 
 ROOT = Path(__file__).parents[1]
+END_S = 10
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -137,7 +138,7 @@ def run(
 @functools.cache
 def _server() -> socket.socket:
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
-    kept: dict[str, Any] = {name: value for name, value in os.environ.items() if not name.startswith("MEMHUB_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMHUB_")}
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "tests.forkserver", str(theirs.fileno())],
@@ -146,5 +147,10 @@ def _server() -> socket.socket:
             pass_fds=(theirs.fileno(),),
             stdin=subprocess.DEVNULL,
         )
-    atexit.register(lambda: (ours.close(), process.wait(10)))
+    atexit.register(_end, ours, process)
     return ours
+
+
+def _end(asking: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    asking.close()
+    process.wait(END_S)

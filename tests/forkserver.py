@@ -16,6 +16,7 @@ import signal
 import socket
 import struct
 import sys
+from pathlib import Path
 from typing import Any
 
 MESSAGE_BYTES_MAX = 1 << 17
@@ -25,7 +26,7 @@ NUMBER = struct.Struct("i")
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 CAPABILITIES_V3, PR_CAPBSET_DROP = 0x20080522, 24
 
-# No module among them starts a thread: a fork has the one that forked and no other.
+# No module among them may start a thread: a fork has the one that forked and no other.
 IMPORTED = (
     "ops.backup", "ops.calibrate", "ops.cli", "ops.connecting.command", "ops.doctor", "ops.export", "ops.gc",
     "ops.jobs", "ops.migrate", "ops.purge", "ops.reembed", "ops.status", "ops.token", "server.http.serving",
@@ -37,6 +38,7 @@ def main() -> None:
     asking = socket.socket(fileno=int(sys.argv[1]))
     for name in IMPORTED:
         importlib.import_module(name)
+    assert len(list(Path("/proc/self/task").iterdir())) == 1
     # What is here stays: a collection in a fork would copy its pages.
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
