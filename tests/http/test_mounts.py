@@ -16,7 +16,7 @@ from shared import mounts
 from shared.mounts import Mount
 from tests.http.callers import client
 from tests.http.conftest import KEY
-from tests.http.processes import Process, serving
+from tests.http.processes import PRODUCT_HTTP, Process, serving
 from tests.workers.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +38,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory, module_database_url: str) -
     path = os.pathsep.join([str(installed(folder / "path")), str(ROOT)])
     with serving(
         folder,
+        program=PRODUCT_HTTP,  # of its own: PYTHONPATH is read at a start
         MEMHUB_DATABASE_URL=module_database_url,
         MEMHUB_API_KEY=KEY,
         MEMHUB_STATS_FLUSH_S="0.1",
