@@ -1,4 +1,4 @@
-"""The graded set as data: memories and queries of the four projects."""
+"""The graded sets as data: memories and queries of their projects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).parent / "data"
-PROJECTS = ("gridsight", "hearthlink", "ledgerline", "trailmate")
+TRANSFER = DATA / "transfer"
 NOW = datetime.fromisoformat("2026-11-01T00:00:00+00:00")
 
 
@@ -40,11 +40,18 @@ class GradedQuery:
 
 
 class GradedSet:
-    """Everything of it; memories in the order in which they were written."""
+    """Everything in a folder of it; memories in the order in which they were written."""
+
+    def __init__(self, folder: Path = DATA) -> None:
+        self._folder = folder
+
+    @cached_property
+    def projects(self) -> list[str]:
+        return sorted(file.stem for file in (self._folder / "memories").glob("*.jsonl"))
 
     @cached_property
     def memories(self) -> list[GradedMemory]:
-        rows = [_memory(row) for project in PROJECTS for row in _read("memories", project)]
+        rows = [_memory(row) for row in self._read("memories")]
         return sorted(rows, key=lambda memory: (memory.created_at, memory.id))
 
     @cached_property
@@ -53,7 +60,7 @@ class GradedSet:
 
     @cached_property
     def queries(self) -> list[GradedQuery]:
-        return [_query(row) for project in PROJECTS for row in _read("queries", project)]
+        return [_query(row) for row in self._read("queries")]
 
     @cached_property
     def _by_id(self) -> dict[str, GradedMemory]:
@@ -71,10 +78,9 @@ class GradedSet:
         retired_at = self._retired_at.get(memory_id)
         return self._by_id[memory_id].created_at <= at and (retired_at is None or retired_at > at)
 
-
-def _read(folder: str, project: str) -> list[dict[str, Any]]:
-    lines = (DATA / folder / f"{project}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    def _read(self, what: str) -> list[dict[str, Any]]:
+        files = [self._folder / what / f"{project}.jsonl" for project in self.projects]
+        return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def _memory(row: dict[str, Any]) -> GradedMemory:

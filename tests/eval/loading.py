@@ -16,7 +16,7 @@ from shared.embedding.registry import FLOOR_DEFAULT
 from shared.memories.remember import remember
 from shared.memories.requests import Remember
 from shared.retrieval import frequencies
-from tests.eval.graded import NOW, PROJECTS, GradedMemory, GradedSet
+from tests.eval.graded import NOW, GradedMemory, GradedSet
 from tests.eval.vectors import Embeddings
 from workers.embedding.embedder import Vectors
 
@@ -78,7 +78,7 @@ async def load(url: str, graded: GradedSet, embeddings: Embeddings) -> Loaded:
     await owner.execute(f"SET ROLE {SERVER_ROLE}")
     scopes = {
         slug: (await projects.use(owner, "eval", AUTHOR, project=slug, aliases={}, create=True)).project
-        for slug in PROJECTS
+        for slug in graded.projects
     }
     ids: dict[str, UUID] = {}
     for memory in graded.memories:
