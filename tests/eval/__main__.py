@@ -15,13 +15,14 @@ from rich.table import Table
 
 from tests.eval import contexts
 from tests.eval.contexts import Spent
-from tests.eval.graded import GradedSet
+from tests.eval.graded import DATA, TRANSFER, GradedSet
 from tests.eval.measures import Scored, Summary, summary
 from tests.eval.running import WORDS_ONLY, askings, database, run, world
 from tests.eval.strategies import DEFAULT, MAXSIM, STRATEGIES
 from tests.eval.vectors import Embeddings
 
 BASELINE_FILE = Path(__file__).parent / "baseline.json"
+SETS = {"tuned": DATA, "transfer": TRANSFER}
 TOLERANCE = 0.005
 HELD = ("ndcg", "recall", "precision", "f1", "empty_of_unanswerable")
 SHOWN = (*STRATEGIES, *MAXSIM, WORDS_ONLY, DEFAULT)
@@ -39,8 +40,9 @@ _BY_KIND: dict[str, Callable[[Summary], str]] = {
 
 def main() -> int:
     arguments = _arguments()
-    results, spent = asyncio.run(_results(late=not arguments.check))
-    halves = [arguments.half] if arguments.half else ["tune", "report"]
+    graded = GradedSet(SETS[arguments.set])
+    results, spent = asyncio.run(_results(graded, late=not arguments.check))
+    halves = [arguments.half] if arguments.half else sorted({query.split for query in graded.queries}, reverse=True)
     if arguments.json:
         told = {half: _told(results, spent, half) for half in halves}
         print(json.dumps(told, indent=1, ensure_ascii=False))
@@ -54,16 +56,20 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.eval", description=__doc__)
+    parser.add_argument("--set", choices=SETS, default="tuned", help="the set to ask: transfer is never tuned on")
     parser.add_argument("--half", choices=("tune", "report"), help="show one half only; tune on tune")
     parser.add_argument("--json", action="store_true", help="print figures as JSON")
     parser.add_argument("--check", action="store_true", help="fail where the default fell below the baseline")
     parser.add_argument("--write", action="store_true", help="write the baseline anew")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.set == "transfer" and (arguments.check or arguments.write or arguments.half == "tune"):
+        parser.error("the transfer set has no tuning half and no baseline")
+    return arguments
 
 
-async def _results(*, late: bool) -> tuple[Results, list[Spent]]:
+async def _results(graded: GradedSet, *, late: bool) -> tuple[Results, list[Spent]]:
     embeddings = Embeddings()
-    async with database() as url, world(url, GradedSet(), embeddings) as loaded:
+    async with database() as url, world(url, graded, embeddings) as loaded:
         results = await run(loaded, embeddings, late=late)
         whole = contexts.whole(loaded.graded)
         spent = [await contexts.spent(loaded, asking, whole) async for asking in askings(loaded, embeddings)]
