@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,9 @@ TOKEN_KEPT_CHARACTERS_MAX = 64
 _PUNCTUATION = ".,;:!?\"'()[]{}<>`*"
 _BEFORE_NUMBERS = _PUNCTUATION.replace(".", "")
 _SHOUTED_WORDS_MIN = 3
+
+# `doesn` and `ll` are no stop words of PostgreSQL's: in a question they would be words that no memory holds.
+_CONTRACTIONS = re.compile(r"(?:\b[a-z]+n['’]t|(?<=[a-z])['’](?:d|ll|m|re|ve))(?!\.?\w)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +71,9 @@ def query_terms(query: str, *, limit: int = QUERY_TERMS_MAX) -> tuple[QueryTerm,
 
     Where there are more, what is special (identifiers, paths, versions, codes) outlasts plain words.
     """
-    tokens = prepared(query).split()
-    terms, particles = _query_terms(dict.fromkeys(tokens))
-    if len(tokens) >= _SHOUTED_WORDS_MIN and query.upper() == query:
+    text = prepared(query)
+    terms, particles = _query_terms(dict.fromkeys(_CONTRACTIONS.sub("", text).split()))
+    if len(text.split()) >= _SHOUTED_WORDS_MIN and query.upper() == query:
         terms = [term for term in terms if not _is_shouted(term)]
     distinct = list(dict.fromkeys(terms or particles))
     kept = sorted(range(len(distinct)), key=lambda place: _is_plain(distinct[place]))[:limit]

@@ -259,6 +259,13 @@ def test_what_is_special_outlasts_plain_words_at_the_limit() -> None:
     assert len(query_terms("one two three four", limit=2)) == 2
 
 
+def test_a_contraction_asks_no_more_than_its_words() -> None:
+    # Without _CONTRACTIONS the first asks for `doesn`, `ll` and `d` too.
+    assert query_terms("Why doesn't it start, we’ll ask and I'd wait") == query_terms("start, ask and wait")
+    assert query_terms("DON'T PANIC NOW") == query_terms("PANIC")
+    assert query_terms("O'Dell") == query_terms("O Dell")
+
+
 def test_a_shouted_question_asks_no_stop_words() -> None:
     assert query_terms("WHAT IS THE PORT") == query_terms("what is the port")
 
