@@ -144,6 +144,18 @@ def test_a_code_that_no_memory_holds_is_not_answered_by_a_similar_one() -> None:
     assert shown(similar, asked(0, names=(0,))) == []
 
 
+def test_what_shares_nothing_but_a_common_word_is_not_proved_by_meaning() -> None:
+    # Without _shares_what_is_common in `of_another` the first is shown.
+    name, detail = 0, 1
+    query = asked(150, 0)
+
+    assert shown([evidence(1, matched=(name,), cosine=0.6)], query) == []
+    assert shown([evidence(1, matched=(name,), cosine=0.6)], asked(50, 0)) == [1]
+    assert shown([evidence(1, cosine=0.6)], query) == [1]
+    assert shown([evidence(1, matched=(name, detail), cosine=0.6)], asked(150, 1)) == [1]
+    assert shown([evidence(1, matched=(name,), cosine=0.6)], asked(150)) == [1]
+
+
 def test_stricter_modes_show_no_more() -> None:
     query = asked(2, 2)
     found = [evidence(number, matched=(0, 1), cosine=0.8 - number / 10) for number in range(8)]
