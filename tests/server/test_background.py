@@ -15,6 +15,8 @@ from server import background
 from server.changes import Audience, Hub, Watch
 from server.gateway import Gateway
 from server.http.usage import Usage
+from server.record import Unmetered
+from server.timing import Timed
 from server.upkeep import Upkeep
 from shared import tokens
 from shared.domain import Change
@@ -71,7 +73,7 @@ async def test_a_round_that_fails_is_logged_without_its_text_and_followed_by_the
 
 
 def test_a_database_that_opens_with_a_bug_does_not_end_a_session(tmp_path: Path) -> None:
-    # Fails without the surviving of Timed.flush.
+    # Fails without `except Exception` in surviving.
     (tmp_path / "broken").touch()
     with running(tmp_path, MEMHUB_STATS_FLUSH_S="0.2") as raw:
         raw.send(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -94,6 +96,16 @@ def test_a_database_that_opens_with_a_bug_does_not_end_a_session(tmp_path: Path)
     assert "crashed" not in log
 
 
+async def test_the_last_flush_of_timings_ends_in_no_error() -> None:
+    # Fails without the surviving of Timed.flush.
+    async def opener() -> InMemory:
+        raise RuntimeError("the text of this exception quotes a memory")
+
+    timed = Timed(Unmetered(), Gateway(opener=opener), flush_s=60)
+    timed.called("tool_call", "memory_search", outcome="found", seconds=0.003)
+    await timed.flush()
+
+
 async def test_the_use_of_tokens_is_written_after_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     # Fails without the surviving of Usage.flush.
     noted: set[Any] = set()
@@ -111,7 +123,7 @@ async def test_the_use_of_tokens_is_written_after_a_bug(monkeypatch: pytest.Monk
 
 
 async def test_counters_are_flushed_after_a_bug() -> None:
-    # Fails without the surviving of Upkeep._flush, or of every.
+    # Fails without `except Exception` in surviving.
     class Connection(Failing):
         appended = 0
 
