@@ -122,8 +122,12 @@ def may_be_token(credential: str) -> bool:
     return _SECRET.fullmatch(credential) is not None
 
 
-def unknown() -> Unauthorized:
-    return Unauthorized("Authorization: this credential is not known here.", next="Check it, or ask for a new one.")
+class Unknown(Unauthorized):
+    """No credential that was ever issued here: a guess, where an expired or a revoked one is none."""
+
+
+def unknown() -> Unknown:
+    return Unknown("Authorization: this credential is not known here.", next="Check it, or ask for a new one.")
 
 
 async def note_used(connection: asyncpg.Connection, ids: Collection[UUID]) -> None:

@@ -104,9 +104,9 @@ class Credentials:
         try:
             async with backend.connection("read") as connection:
                 token = await tokens.authenticate(connection, bearer)
-        except Unauthorized:
+        except Unauthorized as refused:
             self._known.pop(digest, None)
-            if address is not None:
+            if address is not None and isinstance(refused, tokens.Unknown):
                 self._guesses.wait_s(address)
             raise
         self._known[digest] = None

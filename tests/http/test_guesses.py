@@ -86,14 +86,16 @@ async def test_a_token_that_was_let_in_goes_on_from_an_address_that_guesses(
         await credentials.principal(new, address=ADDRESS)
 
 
-async def test_a_token_that_is_revoked_is_a_guess_again(
+async def test_a_token_that_is_revoked_is_no_guess_and_has_no_way_round_the_bound(
     credentials: Credentials, connection: asyncpg.Connection
 ) -> None:
-    # Fails without the pop from _known.
+    # Fails without Unknown in _of_token, and without the pop from _known.
     issued = await tokens.create(connection, "acme", name="test")
     await credentials.principal(issued.secret, address=ADDRESS)
     await tokens.revoke(connection, issued.token.id)
-    with pytest.raises(Unauthorized):
-        await credentials.principal(issued.secret, address=ADDRESS)
+    for _ in range(3):
+        with pytest.raises(Unauthorized, match="revoked"):
+            await credentials.principal(issued.secret, address=ADDRESS)
+    await guessed(credentials)
     with pytest.raises(RateLimited):
         await credentials.principal(issued.secret, address=ADDRESS)
