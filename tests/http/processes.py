@@ -77,7 +77,7 @@ class Process:
 def serving(
     folder: Any,
     *arguments: str,
-    files_max: int | None = None,
+    files_max: str | None = None,
     program: Sequence[str] | None = None,
     **settings: str,
 ) -> Iterator[Process]:
@@ -93,7 +93,7 @@ def started(
     folder: Any,
     arguments: Sequence[str],
     *,
-    files_max: int | None = None,
+    files_max: str | None = None,
     program: Sequence[str] | None = None,
     **settings: str,
 ) -> Iterator[Process]:
@@ -119,7 +119,7 @@ def started(
         process.close()
 
 
-def _forked(arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, files_max: int | None) -> forked.Forked:
+def _forked(arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, files_max: str | None) -> forked.Forked:
     reading, writing = os.pipe()
     with os.fdopen(writing, "w") as stderr, Path(os.devnull).open("r+b") as nothing:
         process = forked.start(
@@ -130,7 +130,7 @@ def _forked(arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, file
             stdin=nothing.fileno(),
             stdout=nothing.fileno(),
             stderr=stderr.fileno(),
-            files_max=files_max,
+            files_max=None if files_max is None else int(files_max),
         )
     process.stderr = os.fdopen(reading, encoding="utf-8")
     return process

@@ -29,7 +29,7 @@ UNREACHABLE = "postgresql://nobody@127.0.0.1:1/none"
 
 
 def test_a_crowd_of_silent_connections_keeps_nobody_out_and_the_log_short(tmp_path: Path) -> None:
-    with serving(tmp_path, files_max=FILES_MAX, MEMHUB_DATABASE_URL=UNREACHABLE, MEMHUB_API_KEY=KEY) as process:
+    with serving(tmp_path, files_max=str(FILES_MAX), MEMHUB_DATABASE_URL=UNREACHABLE, MEMHUB_API_KEY=KEY) as process:
         with _crowd(process, [b"", HALF] * (CROWD // 2)):
             assert _lives(process)
         assert _lives(process)
@@ -93,7 +93,7 @@ def test_an_answer_that_nobody_takes_is_given_up(tmp_path: Path, database_url: s
 
 
 def test_where_every_connection_has_a_request_the_next_is_refused_at_once(tmp_path: Path, database_url: str) -> None:
-    with serving(tmp_path, files_max=FILES_MAX, MEMHUB_DATABASE_URL=database_url) as process:
+    with serving(tmp_path, files_max=str(FILES_MAX), MEMHUB_DATABASE_URL=database_url) as process:
         with _crowd(process, [BODY_TO_COME] * FILES_MAX) as crowd:
             bound = process.event("http_connections_full")["connections"]
             held = set(crowd)
