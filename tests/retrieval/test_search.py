@@ -303,3 +303,9 @@ async def test_the_leg_by_meaning_is_complete_behind_many_chunks_and_what_others
     found = await gather(client.connection, client.scope, client.author, request, asked, vector=NORTH, leg_rows=2)
 
     assert {one.memory_id: one.cosine for one in found} == {nearest: 1, second: pytest.approx(0.9, abs=0.001)}
+
+
+def test_the_first_pass_grows_with_the_project() -> None:
+    # Three of a hundred: with 1,000 of 100,000, four of a hundred neighbours were lost.
+    sizes = (14_999, 15_000, 33_333, 50_000, 100_000)
+    assert [evidence.first_pass_chunks(size) for size in sizes] == [None, 1_000, 1_000, 1_500, 3_000]
