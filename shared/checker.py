@@ -31,7 +31,7 @@ _NAMES = {
         "vectors_fit_their_model",
         "embedding_work_has_its_revision",
     ),
-    14: ("nothing_is_from_the_future", "lives_begin_with_their_words"),
+    14: ("nothing_is_from_the_future", "times_are_finite", "lives_begin_with_their_words"),
 }
 
 

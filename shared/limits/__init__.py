@@ -9,6 +9,7 @@ from shared.limits.instants import (
     check_task_expiry,
     expiry,
     instant,
+    is_storable,
     revised_expiry,
 )
 from shared.limits.places import (
@@ -106,6 +107,7 @@ __all__ = [
     "git_remote",
     "importance",
     "instant",
+    "is_storable",
     "limit",
     "memory_id",
     "memory_ids",

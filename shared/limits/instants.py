@@ -14,6 +14,10 @@ TASK_TTL_DAYS_MAX = 30
 TTL_DAYS_MAX = 3_650
 NEVER = "never"
 
+# What is stored lies between: outside, the driver and PostgreSQL make infinities of it, which no other program reads.
+INSTANT_MIN = datetime(1970, 1, 1, tzinfo=UTC)
+INSTANT_MAX = datetime(MAXYEAR, 12, 30, tzinfo=UTC)
+
 _EXAMPLE = "2026-01-01T00:00:00Z"
 _INSTANT_CHARACTERS_MAX = 40
 
@@ -79,6 +83,11 @@ def instant(argument: str, value: object, *, or_never: bool = False) -> datetime
             next=f"Write it like {_EXAMPLE} or 2026-01-01T09:00:00+09:00.",
         )
     return parsed
+
+
+def is_storable(at: datetime) -> bool:
+    """Whether an instant that another system tells of lies in the range that is stored."""
+    return INSTANT_MIN <= at <= INSTANT_MAX
 
 
 def _parsed(value: object) -> datetime | None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import assert_never
 
 from shared.retrieval.evidence import Evidence, Wording
 from shared.retrieval.requests import Mode
 from shared.retrieval.terms import MEMORIES_ASSUMED, Asked
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Strategy(StrEnum):
@@ -210,8 +213,13 @@ def _reciprocal(told: Sequence[Scored], ranking: Ranking) -> list[Scored]:
 
 
 def _ranks(leg: list[tuple[float, Evidence]]) -> dict[object, int]:
-    leg.sort(key=lambda told: (-told[0], -told[1].updated_at.timestamp(), told[1].memory_id))
+    leg.sort(key=lambda told: (-told[0], -_since_epoch_s(told[1]), told[1].memory_id))
     return {evidence.memory_id: place for place, (_, evidence) in enumerate(leg, start=1)}
+
+
+def _since_epoch_s(evidence: Evidence) -> float:
+    # Any instant: the driver gives PostgreSQL's infinities as the ends of the calendar, without an offset.
+    return (evidence.updated_at.replace(tzinfo=UTC) - _EPOCH).total_seconds()
 
 
 def _gate(scored: Scored, bounds: Cut, ranking: Ranking) -> float:
@@ -220,4 +228,4 @@ def _gate(scored: Scored, bounds: Cut, ranking: Ranking) -> float:
 
 
 def _place(scored: Scored) -> tuple[float, float, object]:
-    return (-scored.score, -scored.evidence.updated_at.timestamp(), scored.evidence.memory_id)
+    return (-scored.score, -_since_epoch_s(scored.evidence), scored.evidence.memory_id)

@@ -382,6 +382,31 @@ SELECT format('%s has the time %s, which is still to come', what, at) FROM told
 ORDER BY what
 LIMIT $1::int;
 
+-- name: times_are_finite
+-- An infinite time has no place in an order of times, and no program that reads an export can read it.
+WITH told (what, at) AS (
+    SELECT 'birth of project ' || id, created_at FROM memhub.projects WHERE NOT isfinite(created_at)
+    UNION ALL
+    SELECT format('alias of project %s', project_id), created_at FROM memhub.project_aliases
+    WHERE NOT isfinite(created_at)
+    UNION ALL
+    SELECT 'birth of memory ' || id, created_at FROM memhub.memories WHERE NOT isfinite(created_at)
+    UNION ALL
+    SELECT 'retirement of memory ' || id, retired_at FROM memhub.memories WHERE NOT isfinite(retired_at)
+    UNION ALL
+    SELECT format('revision %s of memory %s', revision_no, memory_id), told.at
+    FROM memhub.memory_revisions, unnest(ARRAY[valid_from, valid_to, purged_at, expires_at]) AS told (at)
+    WHERE NOT isfinite(told.at)
+    UNION ALL
+    SELECT 'attestation ' || id, told.at FROM memhub.attestations, unnest(ARRAY[created_at, expires_at]) AS told (at)
+    WHERE NOT isfinite(told.at)
+    UNION ALL
+    SELECT 'audit event ' || id, created_at FROM memhub.audit_events WHERE NOT isfinite(created_at)
+)
+SELECT format('%s has the time %s', what, at) FROM told
+ORDER BY what
+LIMIT $1::int;
+
 -- name: lives_begin_with_their_words
 -- A memory is as old as its first revision.
 SELECT format('memory %s of project %s was born at %s, its first revision is from %s', memory.id, memory.project_id,

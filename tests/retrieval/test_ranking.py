@@ -165,6 +165,15 @@ def test_stricter_modes_show_no_more() -> None:
     assert sizes[0] < sizes[2]
 
 
+@pytest.mark.parametrize("strategy", Strategy)
+def test_an_infinite_time_is_as_old_or_as_new_as_any(strategy: Strategy) -> None:
+    # Fails with `.timestamp()` in place of `_since_epoch_s`: the driver gives '-infinity' as this.
+    ever = replace(evidence(1, matched=(0,)), updated_at=datetime.min)
+    never = replace(evidence(2, matched=(0,)), updated_at=datetime.max)
+    found = ranking.order([ever, evidence(3, matched=(0,)), never], asked(5), Ranking(strategy=strategy))
+    assert [scored.evidence.memory_id.int for scored in found] == [2, 3, 1]
+
+
 def test_equal_scores_come_newest_first_and_then_by_id() -> None:
     query = asked(2)
     found = [evidence(3, matched=(0,)), evidence(2, matched=(0,)), evidence(1, matched=(0,), days=-1)]

@@ -46,6 +46,19 @@ async def test_a_rare_word_is_found_however_old_beside_a_common_one(
     assert found.results[0].why["words_sought_in_newest"]
 
 
+@pytest.mark.parametrize("infinity", ["-infinity", "infinity"])
+async def test_a_memory_with_an_infinite_time_is_found_like_any(searcher: Searcher, infinity: str) -> None:
+    ids = [await searcher.saved(f"We keep sessions in signed cookies, note {number}.") for number in range(3)]
+    update = "UPDATE memhub.live_memories SET updated_at = $2::text::timestamptz WHERE memory_id = $1"
+    told = "SELECT updated_at::text FROM memhub.live_memories WHERE memory_id = $1"
+    before = await searcher.owner.fetchval(told, ids[1])
+    await searcher.owner.execute("ALTER TABLE memhub.live_memories DROP CONSTRAINT live_memories_clock")
+    await searcher.owner.execute(update, ids[1], infinity)
+    for query in ("which cookies hold a session", None):
+        assert {hit.memory_id for hit in (await searcher.search(query, UP)).results} == set(ids)
+    await searcher.owner.execute(update, ids[1], before)
+
+
 async def test_meaning_finds_what_shares_no_word(searcher: Searcher) -> None:
     memory_id = await searcher.saved("We keep sessions in signed cookies.", NORTH)
     await searcher.saved("Deploys happen on Tuesdays.", EAST)

@@ -95,6 +95,12 @@ HARMS = {
         "vectors_fit_their_model"
     },
     "UPDATE memhub.audit_events SET created_at = '2200-01-01' WHERE memory_id = $other": {"nothing_is_from_the_future"},
+    f"{_MEMORY} created_at = '-infinity' WHERE id = $deleted;"
+    f"{_REVISION} valid_from = '-infinity' WHERE memory_id = $deleted": {"times_are_finite"},
+    "UPDATE memhub.audit_events SET created_at = '-infinity' WHERE memory_id = $other": {"times_are_finite"},
+    "UPDATE memhub.projects SET created_at = '-infinity' WHERE slug = 'there'": {"times_are_finite"},
+    "INSERT INTO memhub.project_aliases (tenant, kind, value, project_id, created_at)"
+    " SELECT tenant, 'git_remote', 'x', id, '-infinity' FROM memhub.projects": {"times_are_finite"},
     f"{_MEMORY} created_at = '2020-01-01' WHERE id = $deleted": {"lives_begin_with_their_words"},
 }
 
