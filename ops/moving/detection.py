@@ -53,8 +53,9 @@ def is_sqlite(path: Path) -> bool:
 
 @contextmanager
 def database(path: Path) -> Iterator[sqlite3.Connection]:
-    """A SQLite file, read only; by one thread after another."""
+    """A SQLite file, read only; by one thread after another. A text that is no UTF-8 comes as its bytes."""
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)) as opened:
+        opened.text_factory = _text
         yield opened
 
 
@@ -62,6 +63,13 @@ def is_lines(path: Path) -> bool:
     """True for JSON Lines, false for one document: a first line that is an object and wraps no others."""
     line = _first_line(path)
     return line is not None and not any(isinstance(line.get(name), list | dict) for name in _collections())
+
+
+def _text(value: bytes) -> str | bytes:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
 
 
 def _of_database(path: Path) -> Format:
@@ -91,7 +99,7 @@ def _first_line(path: Path) -> dict[str, Any] | None:
         head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)
     try:
         value = json.loads(head[0])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
+from functools import lru_cache
 from uuid import UUID, uuid5
 
 import orjson
@@ -18,6 +20,7 @@ from shared.screening import refuse_secrets
 IMPORTED = "imported"
 
 _SECONDS_MAX = 10**11  # beyond it a number of seconds is one of milliseconds
+_LABELS_REMEMBERED = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,14 @@ class Entry:
     keeps: bool = False
 
 
+# What a reader raises over a record that is not of its form, and its author did not think of.
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+def unreadable(place: Place, broken: Exception) -> Problem:
+    return Problem(place, f"it cannot be read ({type(broken).__name__})")
+
+
 def life(entry: Entry, context: Context) -> Life | Problem:
     """The entry as a memory with one revision, or why it cannot be one."""
     try:
@@ -63,19 +74,47 @@ def life(entry: Entry, context: Context) -> Life | Problem:
         return Problem(entry.place, refused.message, "sensitive")
     except InvalidArgument as refused:
         return Problem(entry.place, refused.message)
+    except UNREADABLE as broken:
+        return unreadable(entry.place, broken)
 
 
 def instant(value: object, argument: str) -> datetime | None:
-    """ISO 8601 (UTC where it names no offset), or seconds or milliseconds since 1970. Raises InvalidArgument."""
+    """ISO 8601 (UTC where it names no offset), or seconds or milliseconds since 1970. Raises InvalidArgument.
+
+    None too for the year 1, which many programs write for a time that is not known, and for an end in the year 9999.
+    """
     if value is None or value == "":
         return None
     try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value / 1000 if value > _SECONDS_MAX else value, UTC)
-        given = datetime.fromisoformat(str(value).strip())
-        return given.astimezone(UTC) if given.tzinfo is not None else given.replace(tzinfo=UTC)
+        given = _given(value)
+        if given.year == MINYEAR or (argument == "expires_at" and given.year == MAXYEAR):
+            return None
+        at = given.astimezone(UTC) if given.tzinfo is not None else given.replace(tzinfo=UTC)
     except (ValueError, OverflowError, OSError):
         raise InvalidArgument(argument, "must be an ISO 8601 instant", next="Write 2026-01-01T00:00:00Z.") from None
+    if not limits.is_storable(at):
+        raise InvalidArgument(argument, "must lie between the years 1970 and 9999", next="Leave it out.")
+    return at
+
+
+def _given(value: object) -> datetime:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return datetime.fromtimestamp(value / 1000 if value > _SECONDS_MAX else value, UTC)
+    return datetime.fromisoformat(str(value).strip())
+
+
+def refuse_labels(**labels: Iterable[str | None]) -> None:
+    """Raises SensitiveContent for what stands around a content and looks like a credential, naming the field."""
+    for argument, texts in labels.items():
+        for text in texts:
+            if text:
+                _refuse_label(argument, text)
+
+
+# Thousands of memories share a few tags, sources and authors. What is refused is not remembered.
+@lru_cache(maxsize=_LABELS_REMEMBERED)
+def _refuse_label(argument: str, text: str) -> None:
+    refuse_secrets(text, argument=argument)
 
 
 def memory_id(context: Context, key: str) -> UUID:
@@ -84,9 +123,16 @@ def memory_id(context: Context, key: str) -> UUID:
 
 
 def _life(entry: Entry, context: Context) -> Life | Problem:
+    if isinstance(entry.content, bytes):
+        raise InvalidArgument("content", "is not UTF-8", next="Mend it where it comes from.")
     content = limits.content(entry.content)
+    category = limits.category(entry.category)
+    tags = limits.tags(entry.tags) or ()
+    source = limits.source(entry.source)
+    author = context.format if entry.author is None else limits.client_name(entry.author)
     if not context.accept_sensitive:
         refuse_secrets(content)
+        refuse_labels(category=(category,), tags=tags, source=(source,), author=(author,))
     words = Words.of(content)
     type_ = limits.choice("type", entry.type, MemoryType)
     created_at = min(instant(entry.created_at, "created_at") or context.now, context.now)
@@ -104,14 +150,14 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
         origin="import",
         words=words,
         type=type_,
-        category=limits.category(entry.category),
-        tags=limits.tags(entry.tags) or (),
+        category=category,
+        tags=tags,
         importance=limits.importance(entry.importance),
         expires_at=expires_at,
-        author_client=context.format if entry.author is None else limits.client_name(entry.author),
+        author_client=author,
         author_conversation=None,
         author_kind=limits.choice("author_kind", entry.author_kind, AuthorKind),
-        source=limits.source(entry.source),
+        source=source,
         reason=None,
         valid_from=created_at,
         valid_to=retired_at,

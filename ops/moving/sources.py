@@ -13,7 +13,7 @@ import orjson
 from ops.files import naming
 from ops.moving import detection, documents
 from ops.moving.detection import Format
-from ops.moving.entries import Context, Entry, life
+from ops.moving.entries import UNREADABLE, Context, Entry, life, unreadable
 from ops.moving.formats import generic, markdown, mcp_memory_service, mem0, ours, server_memory
 from ops.moving.lines import Line, at, lines
 from ops.moving.lives import Item, Place, Problem
@@ -117,7 +117,7 @@ class Source:
         try:
             with detection.database(self.path) as database:
                 for place, row in _TABLES[self.format](database):
-                    yield from self._lives(parse(place, row))
+                    yield from self._lives(_parsed(parse, place, row))
         except sqlite3.Error as broken:
             yield Problem(Place(self.path.name), f"SQLite cannot read it: {broken}")
 
@@ -144,14 +144,22 @@ def _of_line(line: Line, parse: Parse) -> list[Entry | Problem]:
         value = orjson.loads(line.text)
     except orjson.JSONDecodeError:
         return [Problem(place, "it is no JSON")]
-    return parse(place, value)
+    return _parsed(parse, place, value)
+
+
+def _parsed(parse: Parse, place: Place, value: Any) -> list[Entry | Problem]:
+    """One record; a parser that stumbles over it loses that record alone."""
+    try:
+        return parse(place, value)
+    except UNREADABLE as broken:
+        return [unreadable(place, broken)]
 
 
 def _of_document(file: BinaryIO, parse: Parse) -> Iterator[Entry | Problem]:
     try:
         for element in documents.elements(file):
             name = f"{element.collection or 'element'} {element.number}"
-            yield from parse(Place(name), element.value)
+            yield from _parsed(parse, Place(name), element.value)
     except documents.BrokenDocument as broken:
         yield Problem(Place(str(broken)), "what follows was not read")
 

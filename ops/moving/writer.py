@@ -37,6 +37,9 @@ _ADD_ALIASES = _SQL["add_aliases"]
 _DEFER = _SQL["defer"]
 _COUNT_AGAIN = _SQL["count_again"]
 
+# By the schema, or by the driver, whose error is a ValueError: a number too large for its column does not even leave.
+_REFUSED = (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError, ValueError)
+
 
 class Writer:
     """Writes on a connection that acts as the operator and is in no transaction; with `dry_run` it only looks."""
@@ -55,19 +58,22 @@ class Writer:
         written = Written()
         if self._moved:
             return written
-        async with self._connection.transaction():
-            standing = await self._connection.fetchrow(
-                _STANDING_PROJECT, project.project_id, project.tenant, project.slug
-            )
-            if standing is not None and standing["tenant"] != project.tenant:
-                written.problems.append(Problem(project.place, "another tenant has a project of this id"))
-                return written
-            self._projects[project.project_id] = project.project_id if standing is None else standing["id"]
-            if standing is None:
-                written.counts["projects"] += 1
-                if not self._dry_run:
-                    await self._make(project)
+        try:
+            async with self._connection.transaction():
+                await self._project(project, written)
+        except _REFUSED as refused:
+            return Written(problems=[Problem(project.place, _reason(refused))])
         return written
+
+    async def _project(self, project: Project, written: Written) -> None:
+        standing = await self._connection.fetchrow(_STANDING_PROJECT, project.project_id, project.tenant, project.slug)
+        if standing is not None and standing["tenant"] != project.tenant:
+            written.problems.append(Problem(project.place, "another tenant has a project of this id"))
+            return
+        if standing is None and not self._dry_run:
+            await self._make(project)
+        written.counts["projects"] += standing is None
+        self._projects[project.project_id] = project.project_id if standing is None else standing["id"]
 
     async def write(self, lives: Sequence[Life]) -> Written:
         """The batch in one transaction; what the schema refuses is found by halving, and told.
@@ -83,7 +89,7 @@ class Writer:
     async def _write(self, lives: Sequence[Life]) -> Written:
         try:
             return await races.run(lambda _number: self._attempt(lives))
-        except (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError) as refused:
+        except _REFUSED as refused:
             if len(lives) == 1:
                 return Written(problems=[Problem(lives[0].place, _reason(refused))])
         middle = len(lives) // 2
@@ -194,7 +200,7 @@ def _event(event: str, details: dict[str, object], now: datetime) -> Event:
     )
 
 
-def _reason(refused: asyncpg.PostgresError) -> str:
+def _reason(refused: Exception) -> str:
     """Which rule it breaks: never the row, which PostgreSQL puts into its detail."""
     constraint = getattr(refused, "constraint_name", None)
     return f"the schema refuses it ({constraint or type(refused).__name__})"

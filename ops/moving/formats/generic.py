@@ -21,7 +21,7 @@ FIELDS = frozenset(
 
 
 def entries(place: Place, value: Any) -> list[Entry | Problem]:
-    if not isinstance(value, dict) or "content" not in value:
+    if not isinstance(value, dict) or value.get("content") is None:
         return [Problem(place, "it is no object with a content")]
     unknown = sorted(value.keys() - FIELDS)
     if unknown:

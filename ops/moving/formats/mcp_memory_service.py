@@ -60,7 +60,7 @@ def _metadata(value: dict[str, Any]) -> dict[str, Any]:
     if isinstance(told, str):
         try:
             told = json.loads(told)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
     return told if isinstance(told, dict) else {}
 

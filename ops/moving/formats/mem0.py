@@ -106,5 +106,5 @@ def _expiry(value: object) -> object:
     """It counts whole days: what expires on a day is there until its end."""
     try:
         return (date.fromisoformat(str(value)) + timedelta(days=1)).isoformat() if value else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return value

@@ -10,10 +10,13 @@ from uuid import UUID, uuid5
 
 import orjson
 
+from ops.moving.entries import UNREADABLE, refuse_labels
 from ops.moving.lines import Line, lines
 from ops.moving.lives import Alias, Attestation, Event, Item, Life, Place, Problem, Project, Revision, Words
+from shared import limits
 from shared.domain import AuthorKind, MemoryType, Status
 from shared.errors import SensitiveContent
+from shared.memories.history import Origin
 from shared.screening import refuse_secrets
 
 HEADER = "memhub-export"
@@ -50,7 +53,7 @@ class Reader:
             return Problem(place, refused.message, "sensitive")
         except orjson.JSONDecodeError:
             return Problem(place, "it is no JSON")
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as broken:
+        except UNREADABLE as broken:
             return Problem(place, f"a field is missing or malformed ({type(broken).__name__}: {str(broken)[:80]})")
 
     def _item(self, place: Place, value: dict[str, Any]) -> Item | Literal["header", "end"]:
@@ -77,7 +80,7 @@ class Reader:
             place=place,
             project_id=self._target or project_id,
             memory_id=self._id(UUID(value["id"]), moved=moved),
-            conversation=value["conversation"],
+            conversation=_text_or_none(value, "conversation"),
             status=Status(value["status"]),
             created_at=_time(value["created_at"]),
             retired_at=_time_or_none(value["retired_at"]),
@@ -102,11 +105,12 @@ def _require_order(life: Life) -> None:
         raise ValueError("its revisions are not numbered from 1")
     if life.created_at != life.revisions[0].valid_from:
         raise ValueError("its first revision is not as old as itself")
+    told_of = [said.revision for said in life.attestations] + [event.revision or 0 for event in life.events]
+    if max(told_of, default=0) > len(life.revisions):
+        raise ValueError("it tells of a revision that it does not have")
     for earlier, later in pairwise(life.revisions):
         if earlier.valid_to is None or earlier.valid_to > later.valid_from:
             raise ValueError(f"its revision {earlier.revision} ends after the next begins")
-    if any(event.revision is not None and event.revision > len(life.revisions) for event in life.events):
-        raise ValueError("an event is of a revision that it does not have")
 
 
 def _acknowledged(value: dict[str, Any]) -> bool:
@@ -118,12 +122,12 @@ def _project(place: Place, value: dict[str, Any]) -> Project:
     return Project(
         place=place,
         project_id=UUID(value["id"]),
-        tenant=value["tenant"],
-        slug=value["slug"],
-        display_name=value["display_name"],
+        tenant=_text(value, "tenant"),
+        slug=_text(value, "slug"),
+        display_name=_text_or_none(value, "display_name"),
         created_at=_time(value["created_at"]),
         aliases=tuple(
-            Alias(kind=alias["kind"], value=alias["value"], created_at=_time(alias["created_at"]))
+            Alias(kind=_text(alias, "kind"), value=_text(alias, "value"), created_at=_time(alias["created_at"]))
             for alias in value["aliases"]
         ),
         events=tuple(_event(event | {"revision": None, "scope_key": ""}) for event in value["events"]),
@@ -131,23 +135,27 @@ def _project(place: Place, value: dict[str, Any]) -> Project:
 
 
 def _revision(value: dict[str, Any], *, screened: bool) -> Revision:
-    content = value["content"]
-    if content is not None and screened:
-        refuse_secrets(content)
+    content = _text_or_none(value, "content")
+    category, source, author = _text_or_none(value, "category"), _text_or_none(value, "source"), _author(value)
+    tags = _tags(value["tags"])
+    if screened:
+        if content is not None:
+            refuse_secrets(content)
+        refuse_labels(category=(category,), tags=tags, source=(source,), author_client=(author,))
     return Revision(
-        revision=value["revision"],
-        origin=value["origin"],
+        revision=_whole(value, "revision", least=1),
+        origin=cast("Origin", _text(value, "origin")),
         words=None if content is None else Words.of(content),
         type=MemoryType(value["type"]),
-        category=value["category"],
-        tags=_tags(value["tags"]),
-        importance=value["importance"],
+        category=category,
+        tags=tags,
+        importance=_whole_or_none(value, "importance"),
         expires_at=_time_or_none(value["expires_at"]),
-        author_client=value["author_client"],
-        author_conversation=value["author_conversation"],
+        author_client=author,
+        author_conversation=_text_or_none(value, "author_conversation"),
         author_kind=AuthorKind(value["author_kind"]),
-        source=value["source"],
-        reason=value["reason"],
+        source=source,
+        reason=_text_or_none(value, "reason"),
         valid_from=_time(value["valid_from"]),
         valid_to=_time_or_none(value["valid_to"]),
         purged_at=_time_or_none(value["purged_at"]),
@@ -156,33 +164,62 @@ def _revision(value: dict[str, Any], *, screened: bool) -> Revision:
 
 def _attestation(value: dict[str, Any]) -> Attestation:
     return Attestation(
-        revision=value["revision"],
-        author_client=value["author_client"],
-        author_conversation=value["author_conversation"],
+        revision=_whole(value, "revision", least=1),
+        author_client=_author(value),
+        author_conversation=_text_or_none(value, "author_conversation"),
         author_kind=AuthorKind(value["author_kind"]),
         type=MemoryType(value["type"]),
-        category=value["category"],
+        category=_text_or_none(value, "category"),
         tags=_tags(value["tags"]),
-        importance=value["importance"],
+        importance=_whole_or_none(value, "importance"),
         expires_at=_time_or_none(value["expires_at"]),
-        source=value["source"],
+        source=_text_or_none(value, "source"),
         created_at=_time(value["created_at"]),
     )
 
 
 def _event(value: dict[str, Any]) -> Event:
     return Event(
-        event=value["event"],
-        revision=value["revision"],
-        scope_key=value["scope_key"],
-        client=value["client"],
-        request_id=value["request_id"],
+        event=_text(value, "event"),
+        revision=None if value["revision"] is None else _whole(value, "revision", least=1),
+        scope_key=_text(value, "scope_key"),
+        client=_text(value, "client"),
+        request_id=_text_or_none(value, "request_id"),
         details=orjson.dumps(value["details"]).decode(),
         at=_time(value["at"]),
     )
 
 
+def _text(value: dict[str, Any], name: str) -> str:
+    given = value[name]
+    if not isinstance(given, str):
+        raise ValueError(f"{name} is no text")
+    return given
+
+
+def _text_or_none(value: dict[str, Any], name: str) -> str | None:
+    return None if value[name] is None else _text(value, name)
+
+
+def _author(value: dict[str, Any]) -> str:
+    return _text(value, "author_client")
+
+
+def _whole(value: dict[str, Any], name: str, *, least: int) -> int:
+    """A whole number that its column takes; JSON's true and 1.0 are none."""
+    given = value[name]
+    if type(given) is not int or not least <= given <= limits.REVISION_MAX:
+        raise ValueError(f"{name} is no number from {least}")
+    return given
+
+
+def _whole_or_none(value: dict[str, Any], name: str) -> int | None:
+    return None if value[name] is None else _whole(value, name, least=0)
+
+
 def _tags(value: list[str]) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ValueError("tags are no list")
     if any("\x1f" in tag or not tag for tag in value):
         raise ValueError("a tag is empty or holds a control character")
     return tuple(value)
@@ -192,6 +229,8 @@ def _time(value: str) -> datetime:
     given = datetime.fromisoformat(value)
     if given.tzinfo is None:
         raise ValueError(f"the time {value[:40]} has no offset")
+    if not limits.is_storable(given):
+        raise ValueError(f"the time {value[:40]} lies before 1970 or after 9999")
     return given
 
 
