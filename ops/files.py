@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -119,6 +120,21 @@ class Output(io.TextIOWrapper):
     def flush(self) -> None:
         with printing():
             super().flush()
+
+
+def is_regular(path: Path, *, follow: bool) -> bool:
+    """Whether it is a file of bytes: what else has a name may never end, or change what reads it. Raises OSError."""
+    return stat.S_ISREG(path.stat(follow_symlinks=follow).st_mode)
+
+
+@contextmanager
+def reading(path: Path, *, follow: bool) -> Iterator[BinaryIO]:
+    """A file of bytes to read, whatever took its name meanwhile. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW))
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no file of bytes")
+        yield file
 
 
 @contextmanager

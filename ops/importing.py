@@ -17,7 +17,7 @@ import httpx
 from rich.console import Console
 
 from ops import bars
-from ops.files import FileRefused, naming
+from ops.files import FileRefused, is_regular, naming
 from ops.moving import importing, tables
 from ops.moving.detection import Format, detect
 from ops.moving.entries import Context
@@ -51,6 +51,7 @@ _TOLD = {
     "sensitive": "look like a credential and were left out",
     "expired": "had expired and were left out",
     "bad": "could not be read",
+    "note": "links and such were passed over",
 }
 
 
@@ -137,7 +138,9 @@ def _local(source: str) -> Iterator[Path]:
     if not source.startswith(("http://", "https://")) and source != "-":
         path = Path(source).expanduser()
         with naming(path):
-            path.stat()
+            readable = path.is_dir() or is_regular(path, follow=True)
+        if not readable:
+            raise FileRefused(f"{path}: it is neither a file nor a folder.", next="Pipe it in: memhub import -.")
         yield path
         return
     with _passing() as fetched:
@@ -174,8 +177,9 @@ def _fetched(url: str, path: Path) -> Path:
     except (httpx.HTTPError, httpx.InvalidURL) as failure:
         reason = (str(failure) or type(failure).__name__).split("\n")[0]
         raise FileRefused(f"{url}: {reason}.", next="Check the address.") from None
-    # Its name tells Markdown from JSON.
-    return path.rename(path.with_name(Path(httpx.URL(url).path).name or path.name))
+    # Its name tells Markdown from JSON; any character may stand in a URL.
+    name = Path(httpx.URL(url).path.replace("\0", "")).name
+    return path.rename(path.with_name(name if name.strip(".") else path.name))
 
 
 def _tell(report: Report, wish: Wish, format: Format) -> None:
@@ -184,7 +188,7 @@ def _tell(report: Report, wish: Wish, format: Format) -> None:
         # Names of another system's fields may be no Unicode.
         line = f"{problem.place.told}: {problem.reason}".encode(errors="backslashreplace").decode()
         problems.print(line, highlight=False, markup=False, soft_wrap=True)
-    untold = sum(report.counts[kind] for kind in ("bad", "sensitive", "expired")) - PROBLEMS_SHOWN
+    untold = sum(report.counts[kind] for kind in ("bad", "sensitive", "expired", "note")) - PROBLEMS_SHOWN
     if untold > 0:
         problems.print(f"and {untold:,} more", highlight=False)
     counted = ", ".join(f"{report.counts[name]:,} {told}" for name, told in _TOLD.items() if report.counts[name])

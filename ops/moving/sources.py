@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from ops.files import naming
+from ops.files import is_regular, naming, reading
 from ops.moving import detection, documents
 from ops.moving.detection import Format
 from ops.moving.entries import UNREADABLE, Context, Entry, life, unreadable
@@ -53,7 +53,7 @@ class Source:
             target=context.project_id if moved else None, accept_sensitive=context.accept_sensitive
         )
         with naming(path):
-            self._files = _files(path) if format is Format.MARKDOWN else [path]
+            self._files, self._passed = _files(path) if format is Format.MARKDOWN else ([path], [])
             self.size_bytes = sum(file.stat().st_size for file in self._files)
 
     def items(self) -> Iterator[Item]:
@@ -90,11 +90,16 @@ class Source:
         return self.path.is_file() and not detection.is_sqlite(self.path) and detection.is_lines(self.path)
 
     def _markdown(self) -> Iterator[Item]:
+        is_folder = self.path.is_dir()
+        for passed in self._passed:
+            yield Problem(
+                Place(str(passed.relative_to(self.path))), "it is a link or no file, and was not read", "note"
+            )
         for file in self._files:
-            name = str(file.relative_to(self.path)) if self.path.is_dir() else file.name
-            with naming(file):
-                text = file.read_bytes() if file.stat().st_size <= MARKDOWN_BYTES_MAX else None
-            if text is None:
+            name = str(file.relative_to(self.path)) if is_folder else file.name
+            with naming(file), reading(file, follow=not is_folder) as opened:
+                text = opened.read(MARKDOWN_BYTES_MAX + 1)
+            if len(text) > MARKDOWN_BYTES_MAX:
                 yield Problem(Place(name), f"it is larger than {MARKDOWN_BYTES_MAX} bytes")
                 continue
             self.read_bytes += len(text)
@@ -164,16 +169,19 @@ def _of_document(file: BinaryIO, parse: Parse) -> Iterator[Entry | Problem]:
         yield Problem(Place(str(broken)), "what follows was not read")
 
 
-def _files(path: Path) -> list[Path]:
+def _files(path: Path) -> tuple[list[Path], list[Path]]:
+    """What is read, and what is passed over: a link in a folder of somebody else may name any file of this user."""
     if not path.is_dir():
-        return [path]
+        return [path], []
     found: list[Path] = []
+    passed: list[Path] = []
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if name not in _FOREIGN)
-        found += [Path(folder, name) for name in sorted(names) if _is_markdown(name)]
-        if len(found) >= FILES_MAX:
+        for file in (Path(folder, name) for name in sorted(names) if _is_markdown(name)):
+            (found if is_regular(file, follow=False) else passed).append(file)
+        if len(found) + len(passed) >= FILES_MAX:
             break
-    return found[:FILES_MAX]
+    return found[:FILES_MAX], passed[:FILES_MAX]
 
 
 def _is_markdown(name: str) -> bool:

@@ -14,16 +14,20 @@ from shared.domain import MemoryType
 SUFFIXES = frozenset({".md", ".markdown", ".mdc", ".mdx", ".txt"})
 NAMES = frozenset({".cursorrules", ".windsurfrules", ".clinerules"})
 
-_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
+# No pattern that looks for its end again from each place: a line or a file of a few MB would take hours.
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)\s*$")
 _ITEM = re.compile(r"( {0,3})(?:[-*+]|\d{1,9}[.)])\s+(\[[ xX]\]\s+)?(.*)$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _RULE = re.compile(r" {0,3}([-*_])\s*(?:\1\s*){2,}$")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _IMPORT = re.compile(r"@\S+$")
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _DECISION = re.compile(r"\bdecisions?\b|\badrs?\b", re.IGNORECASE)
 _CONSTRAINT = re.compile(r"\b(rules?|constraints?|conventions?|requirements?|never|must|do not|don't)\b", re.IGNORECASE)
+
+# What is said before every memory under it: longer ones would fill a memory alone, and a file a thousand times.
+_TITLE_CHARACTERS_MAX = 500
+_INTRO_CHARACTERS_MAX = 2_000
 
 
 @dataclass(slots=True)
@@ -49,7 +53,7 @@ def entries(name: str, text: str) -> list[Entry]:
             found.append(_entry(name, block, intro))
             continue
         # What a list is announced by says nothing without its items.
-        intro = block.text if block.text.endswith(":") else ""
+        intro = block.text if block.text.endswith(":") and len(block.text) <= _INTRO_CHARACTERS_MAX else ""
         if not intro and not _IMPORT.fullmatch(block.text):
             found.append(_entry(name, block, ""))
     return found
@@ -75,9 +79,18 @@ def _type(heading: str) -> MemoryType:
 
 def _blanked(text: str) -> str:
     """Without front matter and comments, every line in its place."""
-    for pattern in (_FRONT_MATTER, _COMMENT):
-        text = pattern.sub(lambda match: "\n" * match[0].count("\n"), text)
-    return text
+    front = _FRONT_MATTER.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return _without(front, "<!--", "-->")
+
+
+def _without(text: str, opening: str, closing: str) -> str:
+    """Without what stands between the two, its line ends kept; what is never closed stays."""
+    kept: list[str] = []
+    at = 0
+    while (begin := text.find(opening, at)) >= 0 and (end := text.find(closing, begin + len(opening))) >= 0:
+        kept += (text[at:begin], "\n" * text.count("\n", begin, end))
+        at = end + len(closing)
+    return "".join((*kept, text[at:]))
 
 
 def _blocks(text: str) -> Iterator[_Block]:
@@ -104,7 +117,7 @@ def _blocks(text: str) -> Iterator[_Block]:
         elif heading := _HEADING.match(line):
             yield from _done(block)
             block = None
-            _enter(headings, len(heading[1]), heading[2])
+            _enter(headings, len(heading[1]), heading[2].rstrip().rstrip("#"))
         elif _RULE.match(line):
             yield from _done(block)
             block = None
@@ -141,8 +154,8 @@ def _fence_after(fence: str, line: str) -> str:
 def _enter(headings: dict[int, str], level: int, title: str) -> None:
     for deeper in [known for known in headings if known >= level]:
         del headings[deeper]
-    if title:
-        headings[level] = " ".join(title.split())
+    if title.strip():
+        headings[level] = " ".join(title.split())[:_TITLE_CHARACTERS_MAX].rstrip()
 
 
 def _done(block: _Block | None) -> Iterator[_Block]:

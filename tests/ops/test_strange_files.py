@@ -1,0 +1,112 @@
+"""Files that are none, that lead out of their folder, or whose text is made to take for ever."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from ops.files import FileRefused, reading
+from ops.moving.formats import markdown
+from shared.settings import Settings
+from tests.ops.test_round_trip import bring
+
+CONTENTS = "SELECT array_agg(content ORDER BY content) FROM memhub.memory_revisions"
+
+
+async def test_a_folder_gives_its_own_files_alone(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails without is_regular in `_files`: a link brings what it names, a pipe is waited for without end.
+    folder = tmp_path / "cloned"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "AGENTS.md").write_text("- Ours.\n")
+    (tmp_path / "private.md").write_text("- Of somebody else.\n")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "notes.md").write_text("- Elsewhere.\n")
+    (folder / "CLAUDE.md").symlink_to(tmp_path / "private.md")
+    (folder / "docs" / "GEMINI.md").symlink_to("../../private.md")
+    (folder / "more").symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(folder / "pipe.md")
+    assert await bring(settings, folder, project="moving") == 0
+    assert await connection.fetchval(CONTENTS) == ["Ours."]
+    told = capsys.readouterr()
+    assert "CLAUDE.md: it is a link or no file, and was not read" in told.err
+    assert "3 links and such were passed over" in told.out
+
+
+async def test_a_link_that_is_named_itself_is_followed(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path
+) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "AGENTS.md").write_text("- Ours.\n")
+    (tmp_path / "CLAUDE.md").symlink_to(tmp_path / "there" / "AGENTS.md")
+    (tmp_path / "folder").symlink_to(tmp_path / "there")
+    assert await bring(settings, tmp_path / "CLAUDE.md", project="moving") == 0
+    assert await bring(settings, tmp_path / "folder", project="moving") == 0
+    assert await connection.fetchval(CONTENTS) == ["Ours."]
+
+
+def test_a_name_that_was_taken_by_something_else_is_not_read(tmp_path: Path) -> None:
+    # Fails without O_NOFOLLOW, and without fstat and O_NONBLOCK, in `reading`.
+    (tmp_path / "private.md").write_text("- Of somebody else.\n")
+    (tmp_path / "CLAUDE.md").symlink_to(tmp_path / "private.md")
+    os.mkfifo(tmp_path / "pipe.md")
+    for name in ("CLAUDE.md", "pipe.md"):
+        with pytest.raises(OSError), reading(tmp_path / name, follow=False):
+            pass
+
+
+async def test_a_pipe_or_a_device_is_no_source(settings: Settings, tmp_path: Path) -> None:
+    # Fails without is_regular in `_local`: opening the pipe waits for who writes to it.
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    for path in (tmp_path / "pipe.jsonl", Path("/dev/null")):
+        with pytest.raises(FileRefused, match="neither a file nor a folder"):
+            await bring(settings, path, project="moving")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("<!--" * 200_000, id="comments"),
+        pytest.param("- <!-- x\n" * 80_000, id="comments of items"),
+        pytest.param("# " + "#" * 400_000 + " x", id="numbers"),
+        pytest.param("# " + "# " * 200_000 + "x", id="numbers apart"),
+        pytest.param("# x" + " " * 400_000 + "y", id="blanks"),
+        pytest.param("-" + " -" * 200_000 + "x", id="rule"),
+        pytest.param("---\n" + "x\n" * 200_000, id="front matter"),
+        pytest.param("1) " * 200_000, id="items"),
+        pytest.param("x\n" + " " * 400_000, id="underline"),
+        pytest.param(" " * 400_000 + "```", id="fence"),
+        pytest.param("# " + "x" * 400_000 + "\n- y" * 4_000, id="long heading"),
+        pytest.param("x" * 400_000 + ":\n\n" + "- y\n" * 4_000, id="long intro"),
+    ],
+)
+def test_a_text_takes_time_in_proportion_to_its_length(text: str) -> None:
+    begun = time.process_time()
+    markdown.entries("x.md", text)
+    assert time.process_time() - begun < 3  # a quadratic one takes minutes
+
+
+@pytest.mark.parametrize(
+    ("text", "heading"),
+    [
+        ("# One #", "One"),
+        ("## Two ##   ", "Two"),
+        ("### C# and F#", "C# and F"),
+        ("# #", ""),
+        ("#  Three\t", "Three"),
+        ("# a # b ##", "a # b"),
+    ],
+)
+def test_the_marks_that_close_a_heading_are_none_of_it(text: str, heading: str) -> None:
+    (entry,) = markdown.entries("x.md", f"{text}\n\n- said\n")
+    assert entry.content == (f"{heading}: said" if heading else "said")
+
+
+def test_a_comment_that_never_ends_is_a_text() -> None:
+    contents = [entry.content for entry in markdown.entries("x.md", "a <!-- b --> c\n\nd <!-- e\n\nf <!-- g")]
+    assert contents == ["a  c", "d <!-- e", "f <!-- g"]
