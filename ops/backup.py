@@ -20,6 +20,7 @@ from ops.files import FileRefused, naming, passing, publish, require_free, sync
 from ops.operating import CLIENT
 from ops.reaching import reached
 from shared import checker, migrations, statements
+from shared.checker import Violation
 from shared.database import translated
 from shared.embedded import ensure_running, folder, locks, stop
 from shared.embedded.binaries import install_for
@@ -55,7 +56,10 @@ _MEMORIES = _SQL["memories"]
 
 
 async def backup(settings: Settings, path: Path, *, force: bool = False) -> int:
-    """Writes the backup whole or not at all, checks that it can be read, and says how large it is."""
+    """Writes the backup whole or not at all, checks that it can be read, and says how large it is.
+
+    1 where what is in it breaks an invariant, so that `restore` will not take it: it is kept, as the last resort.
+    """
     _require_embedded(settings, "pg_dump")
     require_free(path, force=force)
     with ExitStack() as lease:
@@ -63,9 +67,18 @@ async def backup(settings: Settings, path: Path, *, force: bool = False) -> int:
         with naming(path), passing(path) as nascent:
             await _run("pg_dump", "--format=custom", f"--file={nascent}", f"--dbname={dsn}", writing=path)
             await _run("pg_restore", "--list", str(nascent), writing=path)
-            await _tell(dsn, settings, "backed_up")
+            violations = await _tell(dsn, settings, "backed_up")
             size = await anyio.to_thread.run_sync(_publish, nascent, path)
-    Console().print(f"Backed up to {path} ({size:,} bytes).", highlight=False, soft_wrap=True)
+    Console().print(f"Backed up to {path} ({size:,} bytes).", highlight=False, markup=False, soft_wrap=True)
+    if violations:
+        Console(stderr=True).print(
+            f"memhub: {path}: `memhub restore` will not take it: it breaks {len(violations)} invariants, first "
+            f"{violations[0].detail}. Keep an older backup, and see `memhub doctor`.",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+        return 1
     return 0
 
 
@@ -81,7 +94,9 @@ async def restore(settings: Settings, path: Path) -> int:
             memories = await _fill(settings, nascent, path)
             await anyio.to_thread.run_sync(stop, nascent)
             await anyio.to_thread.run_sync(_place, layout, nascent)
-    Console().print(f"Restored {memories:,} memories into {layout.root}.", highlight=False, soft_wrap=True)
+    Console().print(
+        f"Restored {memories:,} memories into {layout.root}.", highlight=False, markup=False, soft_wrap=True
+    )
     return 0
 
 
@@ -112,11 +127,13 @@ async def _fill(settings: Settings, nascent: Path, path: Path) -> int:
         await connection.close()
 
 
-async def _tell(dsn: str, settings: Settings, event: str) -> None:
+async def _tell(dsn: str, settings: Settings, event: str) -> list[Violation]:
+    """Writes the event; what breaks the invariants of the database."""
     with translated("write"):
         connection = await asyncpg.connect(dsn)
         try:
             await connection.execute(_TELL, settings.tenant, event, CLIENT, "{}")
+            return await checker.check(connection)
         finally:
             await connection.close()
 

@@ -177,9 +177,14 @@ def _fetched(url: str, path: Path) -> Path:
     except (httpx.HTTPError, httpx.InvalidURL) as failure:
         reason = (str(failure) or type(failure).__name__).split("\n")[0]
         raise FileRefused(f"{url}: {reason}.", next="Check the address.") from None
-    # Its name tells Markdown from JSON; any character may stand in a URL.
+    # Its name tells Markdown from JSON.
+    return path.rename(path.with_name(_name(url) or path.name))
+
+
+def _name(url: str) -> str:
+    """The last part of its path as the name of a file: any character may stand in a URL."""
     name = Path(httpx.URL(url).path.replace("\0", "")).name
-    return path.rename(path.with_name(name if name.strip(".") else path.name))
+    return name if name.strip(".") else ""
 
 
 def _tell(report: Report, wish: Wish, format: Format) -> None:

@@ -126,7 +126,10 @@ def backup(
 
 
 def restore(path: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `memhub backup`.")]) -> None:
-    """Restore a backup into an empty data folder: whole and checked, or not at all."""
+    """Restore a backup into an empty data folder: whole and checked, or not at all.
+
+    Only one that you made yourself: a backup of somebody else can run any program as this user.
+    """
     from ops.backup import RESTORE_AGAIN
     from ops.backup import restore as bring_back
 

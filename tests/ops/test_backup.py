@@ -131,12 +131,15 @@ async def test_another_file_is_no_backup(target: Path, tmp_path: Path) -> None:
         await restore(of(target), tmp_path / "export.jsonl")
 
 
-async def test_a_backup_that_breaks_an_invariant_is_refused(origin: Path, target: Path, tmp_path: Path) -> None:
-    # Fails without the checker in `_fill`.
+async def test_a_backup_that_breaks_an_invariant_is_told_and_refused(
+    origin: Path, target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails without the checker in `_tell`, and without that in `_fill`.
     connection = await asyncpg.connect(embedded.ensure_running(origin).dsn)
     await connection.execute("ALTER TABLE memhub.memories DISABLE TRIGGER memories_guard")
     try:
-        await backup(of(origin), tmp_path / "unguarded")
+        assert await backup(of(origin), tmp_path / "unguarded") == 1
+        assert "it breaks 1 invariants, first trigger memories_guard" in capsys.readouterr().err
     finally:
         await connection.execute("ALTER TABLE memhub.memories ENABLE TRIGGER memories_guard")
         await connection.close()

@@ -9,6 +9,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from ops import importing
 from ops.files import FileRefused, reading
 from ops.moving.formats import markdown
 from shared.settings import Settings
@@ -105,6 +106,22 @@ def test_a_text_takes_time_in_proportion_to_its_length(text: str) -> None:
 def test_the_marks_that_close_a_heading_are_none_of_it(text: str, heading: str) -> None:
     (entry,) = markdown.entries("x.md", f"{text}\n\n- said\n")
     assert entry.content == (f"{heading}: said" if heading else "said")
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("http://h/a/CLAUDE.md?x=1", "CLAUDE.md"),
+        ("http://h/a%00b.md", "ab.md"),
+        ("http://h/%00", ""),
+        ("http://h/a/%2e%2e", ""),
+        ("http://h/a%2Fb.md", "b.md"),
+        ("http://h", ""),
+    ],
+)
+def test_the_name_in_a_url_is_one_that_a_file_can_have(url: str, name: str) -> None:
+    # Fails without its `replace`: a NUL in a name is a traceback.
+    assert importing._name(url) == name
 
 
 def test_a_comment_that_never_ends_is_a_text() -> None:
