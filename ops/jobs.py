@@ -16,8 +16,6 @@ from shared import jobs
 from shared.errors import InvalidArgument, MemhubError
 from shared.settings import Settings
 
-JOB_MAX = 2**63 - 1
-
 
 class NotRetried(MemhubError):
     """Jobs that cannot be put back."""
@@ -44,7 +42,7 @@ async def listing(settings: Settings, states: Sequence[str], queue: str | None, 
 
 async def retry(settings: Settings, wanted: Sequence[int] | None) -> int:
     """Raises NotRetried naming the jobs that have not failed; those that have are put back all the same."""
-    if any(not 0 < job <= JOB_MAX for job in wanted or ()):
+    if any(not 0 < job <= jobs.JOB_MAX for job in wanted or ()):
         raise InvalidArgument("id", "is not the id of a job", next="Take ids from `memhub jobs list`.")
     async with looking(settings) as connection:
         done = await jobs.retry(connection, wanted)

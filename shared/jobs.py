@@ -13,6 +13,8 @@ from shared.outbox import QUEUES
 
 RETRIED_MAX = 1_000
 
+JOB_MAX = 2**63 - 1
+
 _SQL = statements.load("jobs")
 _LISTED = _SQL["listed"]
 _RETRY = _SQL["retry"]

@@ -7,6 +7,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 COOKIE = "memhub_ops"
@@ -72,11 +73,19 @@ class Failures:
     def too_many(self, address: str) -> bool:
         return len(self._recent(address)) >= FAILURES_MAX
 
-    def note(self, address: str) -> None:
-        self._seen[address] = [*self._recent(address), self._clock()]
+    def note(self, address: str) -> float:
+        """The moment, by which `forgive` knows it."""
+        moment = self._clock()
+        self._seen[address] = [*self._recent(address), moment]
         self._seen.move_to_end(address)
         while len(self._seen) > ADDRESSES_MAX:
             self._seen.popitem(last=False)
+        return moment
+
+    def forgive(self, address: str, moment: float) -> None:
+        """What was noted then was no failure."""
+        with suppress(ValueError):
+            self._seen.get(address, []).remove(moment)
 
     def _recent(self, address: str) -> list[float]:
         since = self._clock() - FAILURES_WINDOW_S

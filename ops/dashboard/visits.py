@@ -12,6 +12,7 @@ import asyncpg
 from starlette.requests import Request
 
 from ops.dashboard.sessions import COOKIE, Failures, Session, Sessions
+from shared import limits
 from shared.domain import Author, ProjectScope
 from shared.embedding.client import QueryEmbedder
 from shared.errors import Forbidden, ProjectNotFound
@@ -97,7 +98,8 @@ class Visit:
             yield connection
 
     async def project(self, connection: Any, slug: str) -> ProjectScope:
-        """Raises ProjectNotFound, also for a project that the visitor's credential is not bound to."""
+        """Raises ProjectNotFound, also for a project that the visitor's credential is not bound to; InvalidArgument."""
+        slug = limits.slug(slug)
         bound = self.visitor.principal.project_id
         scope = await resolve(connection, self.visitor.tenant, slug if bound is None else bound)
         if scope.slug != slug:

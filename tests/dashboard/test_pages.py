@@ -61,6 +61,19 @@ async def test_a_job_that_did_not_fail_is_left_alone(site: Site, world: World, c
     assert await connection.fetchval("SELECT count(*) FROM memhub.audit_events WHERE event = 'job_retried'") == 0
 
 
+@pytest.mark.parametrize("job", [0, 2**63, 10**400])
+async def test_what_is_no_id_of_a_job_is_refused(site: Site, world: World, job: int) -> None:
+    # Fails without JOB_MAX in retry_job.
+    assert (await site.act(f"/jobs/{job}/retry")).status_code in (400, 404)
+
+
+@pytest.mark.parametrize("path", ["/memories", "/conflicts"])
+@pytest.mark.parametrize("project", ["nul\x00", "\x00", "x" * 5_000, "No Slug"])
+async def test_what_is_no_slug_is_refused(site: Site, world: World, path: str, project: str) -> None:
+    # Fails without limits.slug in `project` of visits.
+    assert (await site.get(path, project=project)).status_code == 400
+
+
 async def test_embeddings_that_were_given_up_are_due_again(
     site: Site, world: World, connection: asyncpg.Connection
 ) -> None:

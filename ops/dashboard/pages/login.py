@@ -11,7 +11,7 @@ from ops.dashboard.rendering import Renderer
 from ops.dashboard.sessions import COOKIE, LIFETIME_S
 from ops.dashboard.visits import House, Visit
 from shared import limits
-from shared.errors import Forbidden
+from shared.errors import Forbidden, MemhubError
 
 CREDENTIAL_CHARS_MAX = 4_096
 
@@ -27,10 +27,16 @@ async def log_in(renderer: Renderer, house: House, request: Request, fields: dic
     if house.failures.too_many(address):
         return ask(renderer, request, problem="Too many failed logins. Wait a minute.", status=429)
     secret = fields.get("credential", "").strip()
-    principal = await house.authenticate(secret) if 0 < len(secret) <= CREDENTIAL_CHARS_MAX else None
+    # Before it is known to have failed: of many that come at once, none would be known when the last is let in.
+    attempt = house.failures.note(address)
+    try:
+        principal = await house.authenticate(secret) if 0 < len(secret) <= CREDENTIAL_CHARS_MAX else None
+    except MemhubError:
+        house.failures.forgive(address, attempt)
+        raise
     if principal is None:
-        house.failures.note(address)
         return ask(renderer, request, problem="That is no token or key of this server.", status=HTTPStatus.UNAUTHORIZED)
+    house.failures.forgive(address, attempt)
     house.sessions.end(request.cookies.get(COOKIE))
     answer = RedirectResponse(_inside(request, fields.get("next", "")), status_code=HTTPStatus.SEE_OTHER)
     answer.set_cookie(

@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse, Response
 from ops.dashboard.charts import bars
 from ops.dashboard.rendering import Renderer
 from ops.dashboard.visits import Visit
-from shared import timings
-from shared.errors import Forbidden
+from shared import jobs, timings
+from shared.errors import Forbidden, InvalidArgument
 from shared.overview import activity, projects, repairs
 from shared.overview.activity import Period, Unit
 from shared.status import status as fleet_status
@@ -65,8 +65,10 @@ async def retry_job(_renderer: Renderer, visit: Visit, _fields: dict[str, str]) 
     visit.ask_to_write()
     if not visit.visitor.is_operator:
         raise Forbidden("Jobs belong to no tenant.", next="Log in with the key of this server.")
+    job_id = visit.request.path_params["job_id"]
+    if not 0 < job_id <= jobs.JOB_MAX:
+        raise InvalidArgument("job", "is not the id of a job", next="Go on from the list of jobs.")
     async with visit.writing() as connection:
-        job_id = visit.request.path_params["job_id"]
         retried = await repairs.retry_job(connection, visit.visitor.tenant, visit.author, job_id)
     return _back(visit, "job-retried" if retried else "job-gone")
 
