@@ -178,6 +178,10 @@ async def test_a_model_that_changes_its_dimension_is_refused(serve: Serve, load:
         lambda texts: [{"index": 0, "embedding": [1, 2]}, {"index": 1, "embedding": [1, 2, 3]}],
         lambda texts: None,
         lambda texts: [{"index": 0, "embedding": 3}],
+        # Fails, these three, without the check in `normalised`: a vector of zeros is near to everything.
+        lambda texts: [{"index": 0, "embedding": [0, 0, 0]}],
+        lambda texts: [{"index": 0, "embedding": [0.0, -0.0, 1e-320]}],
+        lambda texts: [{"index": 0, "embedding": [1e300, 1e300, 1]}],
     ],
 )
 async def test_an_answer_that_is_no_list_of_vectors_is_refused(

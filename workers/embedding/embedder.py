@@ -55,9 +55,11 @@ class Embedder(Protocol):
 
 
 def normalised(rows: npt.ArrayLike) -> Vectors:
-    """float32[n, dim] scaled to unit length; a row of zeros stays as it is."""
-    vectors = np.array(rows, dtype=np.float32)
+    """float32[n, dim] scaled to unit length. Raises ValueError for a row of zeros, or with a number that is none."""
+    with np.errstate(over="ignore"):  # an infinity is refused below
+        vectors = np.array(rows, dtype=np.float32)
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    norms[norms == 0] = 1
+    if not ((norms > 0) & np.isfinite(norms)).all():
+        raise ValueError("a vector points nowhere")
     vectors /= norms
     return vectors

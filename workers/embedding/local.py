@@ -18,6 +18,7 @@ from shared.embedding.models import PACKAGED_MODEL
 from shared.errors import ConfigurationError
 from workers.embedding import packaged, tokens
 from workers.embedding.embedder import Purpose, Vectors, normalised
+from workers.embedding.errors import EmbeddingRefused
 
 WINDOW_TOKENS = 256
 
@@ -40,7 +41,13 @@ class LocalEmbedder:
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
         run = self._model.query_embed if purpose is Purpose.QUERY else self._model.passage_embed
-        return normalised(list(run(list(texts), batch_size=self.batch_texts_max)))
+        rows = list(run(list(texts), batch_size=self.batch_texts_max))
+        try:
+            return normalised(rows)
+        except ValueError:
+            raise EmbeddingRefused(
+                f"{self.name} made a vector that points nowhere.", next="Check MEMHUB_EMBEDDING_MODEL."
+            ) from None
 
     def token_starts(self, text: str) -> list[int]:
         if self._tokenizer is None:
