@@ -38,6 +38,8 @@ class Caller:
     read_only: bool = False
     bound_to: UUID | None = None
     """The one project that the caller's credential opens."""
+    credential: str | None = None
+    """What is bounded for each caller is counted by it; None is not bounded."""
 
 
 @dataclass(slots=True, kw_only=True)

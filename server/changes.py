@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,6 +17,7 @@ POLL_S = 0.5
 """An update arrives within two seconds of its commit: one poll, one query, and room for a busy machine."""
 
 WATCHES_MAX = 100_000
+WATCHES_OF_CALLER_MAX = WATCHES_MAX // 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class Audience:
     tenant: str
     conversation: str | None
     bound_to: UUID | None
+    credential: str | None = None
 
     def may_see(self, change: Change) -> bool:
         return (
@@ -51,6 +54,7 @@ class Hub:
         self._poll_s = poll_s
         self._watches: dict[tuple[str, str], set[Watch]] = {}
         self._count = 0
+        self._of_caller: Counter[str] = Counter()
         self._snapshot: str | None = None
         self._following: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
@@ -68,15 +72,18 @@ class Hub:
 
         Raises BackendBusy, and what the database raises.
         """
-        if self._count + len(watches) > WATCHES_MAX:
-            raise BackendBusy("This server watches as many resources as it can.", next="Subscribe again later.")
-        async with self._reading:
-            await self._advance()
+        self._reserve(watches)
+        try:
+            async with self._reading:
+                await self._advance()
+                for watch in watches:
+                    self._watches.setdefault((watch.audience.tenant, watch.uri), set()).add(watch)
+                if self._following is None:
+                    self._following = asyncio.create_task(self._follow())
+        except BaseException:
             for watch in watches:
-                self._watches.setdefault((watch.audience.tenant, watch.uri), set()).add(watch)
-            self._count += len(watches)
-            if self._following is None:
-                self._following = asyncio.create_task(self._follow())
+                self._release(watch)
+            raise
 
     def remove(self, watches: Collection[Watch]) -> None:
         for watch in watches:
@@ -84,9 +91,25 @@ class Hub:
             same = self._watches.get(key, set())
             if watch in same:
                 same.remove(watch)
-                self._count -= 1
+                self._release(watch)
             if not same:
                 self._watches.pop(key, None)
+
+    def _reserve(self, watches: Collection[Watch]) -> None:
+        """Before anything is waited for: else each of many that come at once finds room for all of them."""
+        asked = Counter(watch.audience.credential for watch in watches)
+        of_callers = ((self._of_caller[caller] + count) for caller, count in asked.items() if caller is not None)
+        if self._count + len(watches) > WATCHES_MAX or any(count > WATCHES_OF_CALLER_MAX for count in of_callers):
+            raise BackendBusy("This server watches as many resources as it can.", next="Subscribe again later.")
+        self._count += len(watches)
+        self._of_caller.update({caller: count for caller, count in asked.items() if caller is not None})
+
+    def _release(self, watch: Watch) -> None:
+        self._count -= 1
+        if (caller := watch.audience.credential) is not None:
+            self._of_caller[caller] -= 1
+            if not self._of_caller[caller]:
+                del self._of_caller[caller]
 
     async def aclose(self) -> None:
         if self._following is not None:

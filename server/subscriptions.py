@@ -154,4 +154,4 @@ def _watches(audience: Audience, uris: list[str], bus: _Bus) -> list[Watch]:
 
 
 def _audience(caller: Caller) -> Audience:
-    return Audience(caller.tenant, caller.author.conversation, caller.bound_to)
+    return Audience(caller.tenant, caller.author.conversation, caller.bound_to, caller.credential)

@@ -8,6 +8,7 @@ from mcp.server.context import ServerRequestContext
 
 from server.call import Caller
 from server.caller import Asked, client_name
+from server.http.credentials import KEY_IDENTITY
 from server.http.principal import ANYONE
 from server.http.tenant import PLACE, PRINCIPAL
 from shared.domain import Author
@@ -35,4 +36,6 @@ def identify(context: ServerRequestContext[Any, Any], asked: Asked) -> Caller:
         has_default=True,
         read_only=principal.read_only,
         bound_to=principal.project_id,
+        # The unbound key is the operator's own and shared by many clients.
+        credential=None if principal.identity == KEY_IDENTITY else principal.identity,
     )

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import NoneType
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from server import background
+from server import background, changes
 from server.changes import Audience, Hub, Watch
 from server.gateway import Gateway
 from server.http.usage import Usage
@@ -20,6 +21,7 @@ from server.timing import Timed
 from server.upkeep import Upkeep
 from shared import tokens
 from shared.domain import Change
+from shared.errors import BackendBusy
 from shared.settings import Settings
 from tests.server.memory import InMemory, project_id, with_project
 from tests.server.processes import INITIALIZE, running
@@ -139,6 +141,36 @@ async def test_counters_are_flushed_after_a_bug() -> None:
 
     assert upkeep.flushes().failed == 1
     await upkeep.aclose()
+
+
+def watch_of(credential: str | None) -> Watch:
+    return Watch(Audience("local", None, None, credential), f"memory://memories/{uuid4()}", lambda: None)
+
+
+async def test_one_caller_leaves_watches_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Fails without _of_caller in Hub._reserve; with the check behind an await the three at once all pass.
+    monkeypatch.setattr(changes, "WATCHES_OF_CALLER_MAX", 2)
+    hub = Hub(gateway(with_project()), poll_s=ROUND_S)
+    first = [watch_of("token:1"), watch_of("token:1")]
+    added = await asyncio.gather(*(hub.add([each]) for each in (*first, watch_of("token:1"))), return_exceptions=True)
+    assert [type(each) for each in added] == [NoneType, NoneType, BackendBusy]
+    await hub.add([watch_of("token:2")])
+    await hub.add([watch_of(None) for _ in range(5)])
+    hub.remove(first[:1])
+    hub.remove(first[:1])
+    await hub.add([watch_of("token:1")])
+    with pytest.raises(BackendBusy):
+        await hub.add([watch_of("token:1")])
+    assert hub.watches == 8
+    await hub.aclose()
+
+
+async def test_watches_that_could_not_be_added_leave_their_room() -> None:
+    # Fails without _release in Hub.add.
+    hub = Hub(gateway(Failing()), poll_s=ROUND_S)
+    with pytest.raises(RuntimeError):
+        await hub.add([watch_of("token:1")])
+    assert hub.watches == 0
 
 
 async def test_changes_are_followed_after_a_bug() -> None:
