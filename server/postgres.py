@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from server.backend import Backend, Health
 from server.upkeep import Upkeep
 from shared import feed, migrations, projects, statements, status
-from shared.database import Database, Work
+from shared.database import Database, Work, read_only
 from shared.domain import Author, Memory, ProjectScope
 from shared.embedding import registry
 from shared.embedding.address import embedder_address
@@ -46,7 +46,9 @@ LATE_S = 10.0
 
 _Result = TypeVar("_Result")
 
-_FLEET_IS_ALIVE = statements.load("health")["fleet_is_alive"]
+_SQL = statements.load("health")
+_FLEET_IS_ALIVE = _SQL["fleet_is_alive"]
+_TAKES_NO_WRITES = _SQL["takes_no_writes"]
 
 
 async def open_backend(settings: Settings) -> Backend:
@@ -97,6 +99,8 @@ class Postgres:
     async def health(self) -> Health:
         async with self._database.connection("read") as connection:
             await migrations.verify(connection)
+            if await connection.fetchval(_TAKES_NO_WRITES):
+                raise read_only()
             alive = await connection.fetchval(_FLEET_IS_ALIVE, self._settings.worker_silence_s)
             return Health(fleet="alive" if alive else "absent")
 

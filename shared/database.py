@@ -159,6 +159,13 @@ class Database:
             raise _unavailable(_cause(refused)) from None
 
 
+def read_only() -> BackendUnavailable:
+    return BackendUnavailable(
+        "The database takes no writes: it is read-only or a standby. Nothing was written.",
+        next="Point MEMHUB_DATABASE_URL at the primary, or end its read-only mode.",
+    )
+
+
 def may_not(refused: asyncpg.InsufficientPrivilegeError, *, role: str = SERVER_ROLE) -> ConfigurationError:
     """For a login role that nobody has granted the role that its sessions act as."""
     return ConfigurationError(
@@ -210,9 +217,11 @@ def translated(work: Work) -> Iterator[None]:
             next="Free disk or memory on its machine, then call again.",
         ) from None
     except asyncpg.ReadOnlySQLTransactionError:
+        raise read_only() from None
+    except asyncpg.InsufficientPrivilegeError as refused:
         raise BackendUnavailable(
-            "The database takes no writes: it is read-only or a standby. Nothing was written.",
-            next="Point MEMHUB_DATABASE_URL at the primary, or end its read-only mode.",
+            f"The database refuses what this program needs: {refused}. Nothing was written.",
+            next="Give the role back what was revoked from it.",
         ) from None
     except asyncpg.CheckViolationError as refused:
         if refused.constraint_name not in _BEFORE_THE_BEGINNING:

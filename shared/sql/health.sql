@@ -1,3 +1,6 @@
+-- name: takes_no_writes
+SELECT current_setting('transaction_read_only') = 'on';
+
 -- name: fleet_is_alive
 -- $1 silence in seconds float8
 SELECT EXISTS (

@@ -78,6 +78,35 @@ async def test_probes_tell_a_process_that_lives_from_one_that_can_serve(tmp_path
     assert (moved.status_code, moved.json()["code"]) == (503, "SCHEMA_MISMATCH")
 
 
+async def test_a_database_that_may_not_be_written_or_read_is_told_by_the_probe_and_to_callers(
+    tmp_path: Path, database_url: str, era: Era
+) -> None:
+    # Fails without takes_no_writes in `health`, and without InsufficientPrivilegeError in `translated`.
+    operator = psycopg.connect(database_url, autocommit=True)
+    name = operator.info.dbname
+    with operator, serving(tmp_path, MEMHUB_DATABASE_URL=database_url) as process:
+        async with httpx2.AsyncClient(base_url=process.url) as http, client(process.url, era, tenant="t") as raw:
+            await raw.use("memory_remember", content="First.")
+            assert (await http.get("/readyz")).status_code == 200
+
+            operator.execute("REVOKE SELECT ON memhub.schema_migrations, memhub.live_memories FROM memhub_server")
+            revoked = await http.get("/readyz")
+            assert (revoked.status_code, revoked.json()["code"]) == (503, "BACKEND_UNAVAILABLE")
+            assert "permission denied for table schema_migrations" in revoked.json()["message"]
+            assert (await raw.refused("memory_search"))["code"] == "BACKEND_UNAVAILABLE"
+            operator.execute("GRANT SELECT ON memhub.schema_migrations, memhub.live_memories TO memhub_server")
+            assert (await http.get("/readyz")).status_code == 200
+
+            operator.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+            operator.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            read_only = await http.get("/readyz")
+            assert read_only.status_code == 503
+            assert "read-only" in (await http.get("/readyz")).json()["message"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_ends_the_process_in_time_and_with_success_under_open_streams(
     tmp_path: Path, database_url: str, number: signal.Signals
