@@ -14,11 +14,11 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 import asyncpg
-from rich.console import Console
 
 from ops.files import FileRefused, naming, passing, publish, require_free, sync
 from ops.operating import CLIENT
 from ops.reaching import reached
+from ops.terminal import Terminal
 from shared import checker, migrations, statements
 from shared.checker import Violation
 from shared.database import translated
@@ -69,13 +69,11 @@ async def backup(settings: Settings, path: Path, *, force: bool = False) -> int:
             await _run("pg_restore", "--list", str(nascent), writing=path)
             violations = await _tell(dsn, settings, "backed_up")
             size = await anyio.to_thread.run_sync(_publish, nascent, path)
-    Console().print(f"Backed up to {path} ({size:,} bytes).", highlight=False, markup=False, soft_wrap=True)
+    Terminal().print(f"Backed up to {path} ({size:,} bytes).", soft_wrap=True)
     if violations:
-        Console(stderr=True).print(
+        Terminal(stderr=True).print(
             f"memhub: {path}: `memhub restore` will not take it: it breaks {len(violations)} invariants, first "
             f"{violations[0].detail}. Keep an older backup, and see `memhub doctor`.",
-            highlight=False,
-            markup=False,
             soft_wrap=True,
         )
         return 1
@@ -94,9 +92,7 @@ async def restore(settings: Settings, path: Path) -> int:
             memories = await _fill(settings, nascent, path)
             await anyio.to_thread.run_sync(stop, nascent)
             await anyio.to_thread.run_sync(_place, layout, nascent)
-    Console().print(
-        f"Restored {memories:,} memories into {layout.root}.", highlight=False, markup=False, soft_wrap=True
-    )
+    Terminal().print(f"Restored {memories:,} memories into {layout.root}.", soft_wrap=True)
     return 0
 
 

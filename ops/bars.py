@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -16,6 +15,8 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+
+from ops.terminal import Terminal
 
 LINES = 20
 
@@ -53,22 +54,22 @@ class Watch:
             self.say(f"{self._task}: {done:,} of {total:,}")
 
     def say(self, text: str) -> None:
-        self._progress.console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self._progress.console.print(text, soft_wrap=True)
 
 
 @contextmanager
 def watching(task: str) -> Iterator[Watch]:
     """A bar on standard error whose end moves too, and lines between."""
     shown = sys.stderr.isatty()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as progress:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Terminal(stderr=True), transient=True, disable=not shown) as progress:
         yield Watch(progress, task, terminal=shown)
 
 
 @contextmanager
 def _bar(task: str, total: int, column: ProgressColumn) -> Iterator[Callable[[int], None]]:
-    columns = (TextColumn("{task.description}"), BarColumn(), column, TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), column, TimeRemainingColumn())
     shown = sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown) as progress:
+    with Progress(*columns, console=Terminal(stderr=True), transient=True, disable=not shown) as progress:
         bar = progress.add_task(task, total=total)
         yield lambda done: progress.update(bar, completed=done)

@@ -6,10 +6,10 @@ from functools import partial
 from uuid import UUID
 
 import asyncpg
-from rich.console import Console
 
 from ops.asking import asking
 from ops.looking import working
+from ops.terminal import Terminal
 from shared import limits, projects, workspace
 from shared.domain import ProjectScope
 from shared.retrieval.calibration import calibrate as measure
@@ -25,7 +25,7 @@ async def calibrate(settings: Settings, *, project: str | None, dry_run: bool) -
         async with database.connection("read") as connection:
             scope = await _scope(connection, settings, named)
         found = await measure(partial(database.connection, "write"), scope, embedder, dry_run=dry_run)
-    console = Console(soft_wrap=True, highlight=False)
+    console = Terminal(soft_wrap=True)
     console.print(f"{found.model}: floor {found.floor_before:.3f} → {found.floor:.3f}{' (not written)' * dry_run}")
     console.print(f"From {found.sentences} sentences of {scope.slug} and {found.pairs:,} pairs of unrelated memories.")
     if settings.embedding_floor is not None:

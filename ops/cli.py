@@ -16,6 +16,7 @@ from ops import client_commands, fleet_commands, moving_commands, upkeep_command
 from ops.files import FileRefused, Output, ReaderGone
 from ops.main import INTERRUPTED
 from ops.running import Interrupted, run
+from ops.texts import shown
 from shared.errors import InvalidArgument, MemhubError
 from shared.settings import Settings
 
@@ -171,5 +172,5 @@ def _output() -> Iterator[None]:
 
 
 def _fail(told: str, status: int) -> NoReturn:
-    print(f"memhub: {told}", file=sys.stderr)
+    print(f"memhub: {shown(told)}", file=sys.stderr)
     sys.exit(status)

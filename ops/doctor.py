@@ -9,13 +9,14 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict
 
 import asyncpg
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from ops.finding import Finding
 from ops.fleet_findings import findings as of_fleet
 from ops.reaching import reached
+from ops.terminal import Terminal
+from ops.texts import shown
 from shared import checker, migrations, requirements, statements
 from shared.database import connected
 from shared.embedded import folder
@@ -155,8 +156,8 @@ async def _connected(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
 def _print(findings: list[Finding]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
-        mark = "[green]ok[/]" if finding.well else "[red]wrong[/]"
-        table.add_row(mark, escape(finding.name), escape(finding.detail))
+        mark = Text("ok", "green") if finding.well else Text("wrong", "red")
+        table.add_row(mark, finding.name, finding.detail)
         if finding.mend:
-            table.add_row("", "", f"[bold]{escape(finding.mend)}[/]")
-    Console().print(table)
+            table.add_row("", "", Text(shown(finding.mend), "bold"))
+    Terminal().print(table)

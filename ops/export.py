@@ -7,12 +7,12 @@ from uuid import UUID
 
 import asyncpg
 import orjson
-from rich.console import Console
 
 from ops import bars
 from ops.files import require_free, written
 from ops.moving import exporting
 from ops.operating import CLIENT, operating
+from ops.terminal import Terminal
 from shared import limits, projects, statements
 from shared.domain import ProjectScope
 from shared.errors import ProjectAmbiguous
@@ -50,9 +50,7 @@ async def export(
                 file.write(line)
                 memories += kind == "memory"
                 advance(memories)
-    Console(stderr=True).print(
-        f"Exported {memories:,} memories{f' to {output}' if output else ''}.", highlight=False, soft_wrap=True
-    )
+    Terminal(stderr=True).print(f"Exported {memories:,} memories{f' to {output}' if output else ''}.", soft_wrap=True)
     return 0
 
 

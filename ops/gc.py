@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 import orjson
-from rich.console import Console
 from rich.table import Table
 
 from ops.looking import working
+from ops.terminal import Terminal
 from shared import retention
 from shared.settings import Settings
 
@@ -39,5 +39,5 @@ async def gc(settings: Settings, *, as_json: bool) -> int:
     table.add_column(justify="right")
     for kind, count in took.items():
         table.add_row(f"{count:,}", _TOLD[kind])
-    Console(width=None if sys.stdout.isatty() else 120, highlight=False).print(table)
+    Terminal(width=None if sys.stdout.isatty() else 120).print(table)
     return 0

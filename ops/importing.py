@@ -14,7 +14,6 @@ from uuid import UUID, uuid5
 
 import asyncpg
 import httpx
-from rich.console import Console
 
 from ops import bars
 from ops.files import FileRefused, is_regular, naming
@@ -27,6 +26,7 @@ from ops.moving.sources import Source
 from ops.moving.tables import Table
 from ops.moving.writer import CLOCK, Writer
 from ops.operating import CLIENT, operating
+from ops.terminal import Terminal
 from shared import limits, projects
 from shared.domain import Author
 from shared.errors import ProjectNotFound, ProjectRequired
@@ -188,14 +188,12 @@ def _name(url: str) -> str:
 
 
 def _tell(report: Report, wish: Wish, format: Format) -> None:
-    problems = Console(stderr=True)
+    problems = Terminal(stderr=True)
     for problem in report.problems[:PROBLEMS_SHOWN]:
-        # Names of another system's fields may be no Unicode.
-        line = f"{problem.place.told}: {problem.reason}".encode(errors="backslashreplace").decode()
-        problems.print(line, highlight=False, markup=False, soft_wrap=True)
+        problems.print(f"{problem.place.told}: {problem.reason}", soft_wrap=True)
     untold = sum(report.counts[kind] for kind in ("bad", "sensitive", "expired", "note")) - PROBLEMS_SHOWN
     if untold > 0:
-        problems.print(f"and {untold:,} more", highlight=False)
+        problems.print(f"and {untold:,} more")
     counted = ", ".join(f"{report.counts[name]:,} {told}" for name, told in _TOLD.items() if report.counts[name])
     begun = f"Dry run, nothing was written ({format})" if wish.dry_run else f"Import ({format})"
-    Console().print(f"{begun}: {counted or 'there was nothing in it'}.", highlight=False, markup=False, soft_wrap=True)
+    Terminal().print(f"{begun}: {counted or 'there was nothing in it'}.", soft_wrap=True)

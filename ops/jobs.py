@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 import orjson
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from ops.looking import looking
+from ops.terminal import Terminal
 from shared import jobs
 from shared.errors import InvalidArgument, MemhubError
 from shared.settings import Settings
@@ -34,9 +33,9 @@ async def listing(settings: Settings, states: Sequence[str], queue: str | None, 
         return 0
     table = Table("job", "queue", "task", "state", "runs", "reason", box=None, pad_edge=False)
     for job in found:
-        reason = escape(" ".join((job.error or "").split()))
+        reason = " ".join((job.error or "").split())
         table.add_row(str(job.job_id), job.queue, job.task, job.status, str(job.attempts), reason)
-    Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
+    Terminal(width=None if sys.stdout.isatty() else 200).print(table)
     return 0
 
 

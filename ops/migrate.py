@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from rich.console import Console
-
 from ops.reaching import reached
+from ops.terminal import Terminal
 from shared import migrations
 from shared.database import connected
 from shared.settings import Settings
@@ -18,9 +17,9 @@ async def migrate(settings: Settings) -> int:
         dsn = await reached(settings, lease, create=True)
         async with connected(dsn, work="read", timeout_s=settings.connect_timeout_s) as connection:
             applied = await migrations.migrate(connection)
-    console = Console()
+    console = Terminal()
     for migration in applied:
-        console.print(f"applied {migration.version:04d}_{migration.name}", highlight=False)
+        console.print(f"applied {migration.version:04d}_{migration.name}")
     if not applied:
-        console.print("The database is at the schema of this program.", highlight=False)
+        console.print("The database is at the schema of this program.")
     return 0

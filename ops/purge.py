@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from rich.console import Console
-
 from ops import purging
 from ops.operating import operating
 from ops.purging import Remains
+from ops.terminal import Terminal
 from shared import limits
 from shared.settings import Settings
 
@@ -20,14 +19,14 @@ AGAIN = "Run the same command again: what is destroyed already stays so."
 async def purge(settings: Settings, memory_ids: Sequence[str], *, yes: bool, rewrite: bool) -> int:
     """Tells, and with `yes` destroys; 0, or an error that says what is left."""
     ids = list(dict.fromkeys(limits.memory_id(memory_id, "MEMORY_ID") for memory_id in memory_ids))
-    console = Console(soft_wrap=True, highlight=False)
+    console = Terminal(soft_wrap=True)
     async with operating(settings, again=AGAIN) as connection:
         found = await purging.remains(connection, ids)
         others = await purging.also_said(connection, ids)
         for memory in found:
             console.print(_told(memory))
             if not yes:
-                console.print(_beginning(memory), markup=False)
+                console.print(_beginning(memory))
         _warn(console, others)
         if not yes:
             console.print("Nothing was destroyed. This cannot be undone: give --yes to do it.")
@@ -60,7 +59,7 @@ def _beginning(memory: Remains) -> str:
     return f"    {shown[:BEGINNING_CHARACTERS_MAX]}" if shown else "    (no words are left)"
 
 
-def _warn(console: Console, others: Sequence[UUID]) -> None:
+def _warn(console: Terminal, others: Sequence[UUID]) -> None:
     if others:
         told = ", ".join(map(str, others))
         console.print(f"The very same content is also in these, which are not touched: {told}")

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 import anyio
 import anyio.to_thread
 import asyncpg
-from rich.console import Console
 
 from ops import bars
 from ops.asking import asking, serves
 from ops.bars import Watch
 from ops.looking import looking
 from ops.stalls import Stalls
+from ops.terminal import Terminal
 from shared import fleet, reembedding
 from shared.embedding import registry
 from shared.embedding.client import QueryEmbedder
@@ -50,7 +50,7 @@ async def reembed(settings: Settings, name: str | None) -> int:
 
 async def show(settings: Settings) -> int:
     """Prints how far a move is."""
-    console = Console(soft_wrap=True, highlight=False)
+    console = Terminal(soft_wrap=True)
     async with _connected(settings) as connection:
         standing = await registry.standing(connection, settings)
         building = await reembedding.under_way(connection)
@@ -69,7 +69,7 @@ async def abort(settings: Settings) -> int:
     """Leaves a move; search is as it was."""
     async with _connected(settings) as connection:
         left = await reembedding.abort(connection)
-    console = Console(soft_wrap=True, highlight=False)
+    console = Terminal(soft_wrap=True)
     if left is None:
         console.print("No move is under way; nothing was changed.")
     else:
@@ -139,7 +139,7 @@ def _told(seen: Progress) -> str:
 
 
 def _tell_switched(settings: Settings, model: RegisteredModel) -> None:
-    console = Console(soft_wrap=True, highlight=False)
+    console = Terminal(soft_wrap=True)
     console.print(f"Search uses {model.name}. The vectors of the model before go with the collector (`memhub gc`).")
     if registry.configured_name(settings) != model.name:
         console.print(f"Set MEMHUB_EMBEDDING_MODEL={model.name} for the fleet before it starts anew.")
@@ -148,4 +148,4 @@ def _tell_switched(settings: Settings, model: RegisteredModel) -> None:
 
 def _tell_nothing_to_move(begun: Begun) -> None:
     told = "is the first model" if begun.outcome == "first" else "is what search uses already"
-    Console(soft_wrap=True, highlight=False).print(f"{begun.model.name} {told}: there is nothing to move.")
+    Terminal(soft_wrap=True).print(f"{begun.model.name} {told}: there is nothing to move.")

@@ -6,11 +6,11 @@ import socket
 import sys
 from datetime import datetime
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from ops.looking import looking
+from ops.terminal import Terminal
 from shared.settings import Settings
 from shared.status import Model, Queue, Run, Status, TroubledJob, WorkerProcess
 from shared.status import status as read
@@ -25,7 +25,7 @@ async def show(settings: Settings, *, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(found.as_json().decode() + "\n")
         return 0
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    console = Terminal(width=None if sys.stdout.isatty() else 160)
     for table in (_workers(found), _queues(found.queues), _models(found.models), _runs(found.last_runs, found.at)):
         console.print(table, "")
     if found.troubled_jobs:
@@ -48,9 +48,13 @@ def _table(title: str, *columns: str) -> Table:
     return Table(*columns, title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
 
 
-def _workers(found: Status) -> Table | str:
+def _nothing(title: str, told: str) -> Text:
+    return Text.assemble((title, "bold"), f": {told}")
+
+
+def _workers(found: Status) -> Table | Text:
     if not found.workers:
-        return "[bold]Workers[/]: none is running; servers answer, but nothing is embedded, folded or expired"
+        return _nothing("Workers", "none is running; servers answer, but nothing is embedded, folded or expired")
     table = _table("Workers", "process", "queues", "jobs at a time", "in hand", "last heartbeat")
     for worker in found.workers:
         table.add_row(
@@ -63,35 +67,35 @@ def _process(worker: WorkerProcess) -> str:
     return f"{worker.host or '?'}:{worker.pid or '?'}"
 
 
-def _beat(worker: WorkerProcess) -> str:
+def _beat(worker: WorkerProcess) -> Text:
     ago = f"{_span(worker.heartbeat_age_s)} ago"
-    return ago if worker.alive else f"[red]silent, {ago}[/]"
+    return Text(ago) if worker.alive else Text(f"silent, {ago}", "red")
 
 
 def _queues(queues: tuple[Queue, ...]) -> Table:
     table = _table("Queues", "queue", "waiting", "under way", "failed", "oldest due")
     for queue in queues:
-        failed = f"[red]{queue.failed}[/]" if queue.failed else "0"
+        failed = _bad(queue.failed)
         oldest = "" if queue.oldest_due_age_s is None else _span(queue.oldest_due_age_s)
         table.add_row(queue.queue, str(queue.todo), str(queue.doing), failed, oldest)
     return table
 
 
-def _models(models: tuple[Model, ...]) -> Table | str:
+def _models(models: tuple[Model, ...]) -> Table | Text:
     if not models:
-        return "[bold]Embeddings[/]: no model yet"
+        return _nothing("Embeddings", "no model yet")
     table = _table("Embeddings", "model", "state", "dimension", "coverage", "waiting", "given up", "reason")
     for model in models:
         coverage = f"{model.coverage:.1%} of {model.searchable}"
-        given_up = f"[red]{model.given_up}[/]" if model.given_up else "0"
+        given_up = _bad(model.given_up)
         row = (model.name, model.state, str(model.dimension), coverage, str(model.waiting), given_up)
         table.add_row(*row, _short(model.error))
     return table
 
 
-def _runs(runs: tuple[Run, ...], now: datetime) -> Table | str:
+def _runs(runs: tuple[Run, ...], now: datetime) -> Table | Text:
     if not runs:
-        return "[bold]Runs[/]: none yet"
+        return _nothing("Runs", "none yet")
     table = _table("Last runs", "actor", "when", "outcome", "did", "reason")
     for run in runs:
         did = ", ".join(f"{name} {count}" for name, count in sorted(run.details.items()) if count)
@@ -103,9 +107,13 @@ def _runs(runs: tuple[Run, ...], now: datetime) -> Table | str:
 def _troubled(jobs: tuple[TroubledJob, ...]) -> Table:
     table = _table("Jobs in trouble: memhub jobs retry ID", "job", "queue", "task", "state", "runs", "reason")
     for job in jobs:
-        state = "[red]failed[/]" if job.status == "failed" else "runs again"
+        state = Text("failed", "red") if job.status == "failed" else Text("runs again")
         table.add_row(str(job.job_id), job.queue, job.task, state, str(job.attempts), _short(job.error))
     return table
+
+
+def _bad(count: int) -> Text:
+    return Text(str(count), "red" if count else "")
 
 
 def _text(value: object) -> str:
@@ -114,7 +122,7 @@ def _text(value: object) -> str:
 
 def _short(reason: str | None) -> str:
     line = " ".join((reason or "").split())
-    return escape(line if len(line) <= REASON_CHARACTERS_MAX else line[:REASON_CHARACTERS_MAX] + " ...")
+    return line if len(line) <= REASON_CHARACTERS_MAX else line[:REASON_CHARACTERS_MAX] + " ..."
 
 
 def _span(seconds: float) -> str:

@@ -9,10 +9,11 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import orjson
-from rich.console import Console
 from rich.table import Table
 
 from ops.operating import operating
+from ops.terminal import Terminal
+from ops.texts import shown
 from shared import limits, tokens
 from shared.errors import InvalidArgument
 from shared.settings import Settings
@@ -51,7 +52,7 @@ async def create(settings: Settings, wish: Wish, *, as_json: bool) -> int:
         # Before the commit: a token whose secret nobody could read is not made.
         print(_json({"secret": issued.secret, **asdict(issued.token)}) if as_json else issued.secret, flush=True)
     if not as_json:
-        print(f"{_described(issued.token)} Keep the secret: it is shown this once.", file=sys.stderr)
+        print(f"{shown(_described(issued.token))} Keep the secret: it is shown this once.", file=sys.stderr)
     return 0
 
 
@@ -67,7 +68,7 @@ async def listing(settings: Settings, tenant: str | None, *, as_json: bool) -> i
         rights = "read" if token.read_only else "read, write"
         used = _moment(token.last_used_at) if token.last_used_at else "never"
         table.add_row(str(token.id), token.name, token.tenant, token.project or "all", rights, _state(token), used)
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    Terminal(width=None if sys.stdout.isatty() else 200).print(table)
     return 0
 
 
@@ -78,7 +79,7 @@ async def revoke(settings: Settings, token_id: str) -> int:
         raise InvalidArgument("id", "is not the id of a token", next="Take ids from `memhub token list`.") from None
     async with operating(settings, again=AGAIN) as connection:
         name = await tokens.revoke(connection, wanted)
-    print(f"Token {name} is revoked: it opens nothing any more.", file=sys.stderr)
+    print(f"Token {shown(name)} is revoked: it opens nothing any more.", file=sys.stderr)
     return 0
 
 

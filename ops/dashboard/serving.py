@@ -7,7 +7,7 @@ import socket
 import webbrowser
 
 import uvicorn
-from rich.console import Console
+from rich.text import Text
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -18,6 +18,7 @@ from starlette.routing import Mount, Route
 from ops.dashboard import PATH
 from ops.dashboard.application import build
 from ops.dashboard.credentials import Credentials
+from ops.terminal import Terminal
 from shared.database import Database
 from shared.errors import ConfigurationError
 from shared.mounts import AsgiApp
@@ -68,8 +69,10 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # Before it begins: an answer that finds no room would leave it half started.
-        console = Console(highlight=False)
-        console.print(f"The dashboard is at [bold]{self._address}[/], Ctrl-C ends it.", soft_wrap=True)
+        console = Terminal()
+        console.print(
+            Text.assemble("The dashboard is at ", (self._address, "bold"), ", Ctrl-C ends it."), soft_wrap=True
+        )
         if self._is_open:
             console.print("No key is set: everybody on this machine may look. Set MEMHUB_API_KEY to ask for one.")
         await super().startup(sockets)
