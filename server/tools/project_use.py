@@ -41,6 +41,8 @@ async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
     aliases = _aliases(arguments)
     if arguments.create and arguments.project is None and not aliases:
         aliases = call.caller.aliases
+    if arguments.create and arguments.display_name:
+        await call.screened({"display_name": arguments.display_name}, otherwise="If it is none, choose another name.")
     links = arguments.create or (arguments.project is not None and bool(aliases))
     async with call.writing() if links else call.reading() as connection:
         used = await call.projects.use(

@@ -234,6 +234,15 @@ async def test_project_use_makes_a_project_under_its_aliases(client: Client, bac
     assert backend.asked == [("local", "billing", {"git_remote": "example.org/acme/billing"}, True, "Billing")]
 
 
+async def test_the_name_of_a_project_is_screened(client: Client, backend: InMemory) -> None:
+    # Fails without `screened` in project_use.
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    error = await refused(client, "project_use", project="billing", create=True, display_name=f"Billing {key}")
+    assert error["code"] == "SENSITIVE_CONTENT"
+    assert key not in json.dumps(error)
+    assert backend.asked == []
+
+
 async def test_without_project_and_alias_the_call_is_told_what_to_do(backend: InMemory) -> None:
     async with Client(serving(backend, Settings())) as client:
         error = await refused(client, "memory_search", query="q")
