@@ -14,10 +14,12 @@ PEER_PYTHON ?= $(firstword $(wildcard /usr/bin/python3) $(PYTHON))
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recording test bench soak conformance peers eval lint format schema lock clean
+.PHONY: help install demo recording test bench soak conformance peers eval lint format schema lock clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+install: $(INSTALLED) ## .venv with memhub in it
 
 demo: $(INSTALLED) ## two clients share a memory, reverse a decision and find only the current one
 	@$(BIN)/memhub demo

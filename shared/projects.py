@@ -225,23 +225,32 @@ def _elsewhere(project: UUID | str, scope: ProjectScope, *, create: bool) -> Pro
 async def _required(connection: asyncpg.Connection, tenant: str, seen: Aliases | None = None) -> ProjectRequired:
     """`seen` is what this client could have been known by: tied to a project once, it needs no name again."""
     here = ", ".join(f"{kind}={value}" for kind, value in (seen or {}).items())
-    tie = f" Call project_use with project and {here} to tie it for good; create=true makes a new one." if here else ""
+    slugs = await _slugs(connection, tenant)
+    name = "Give one of them as project in each call, or call" if slugs else "Call"
+    tie = f", create=true and {here}: the project is made where it is new, and this folder tied to it" if here else ""
     return ProjectRequired(
-        f"project: none was named and none is known here. {await _existing(connection, tenant)}",
-        next=f"Give project in each call.{tie}" if tie else "Give project, or call project_use with create=true.",
+        f"project: none was named and none is known here. {_told(slugs)}",
+        next=f"{name} project_use with project such as my-app{tie or ' and create=true to make one'}.",
     )
 
 
 async def _not_found(connection: asyncpg.Connection, tenant: str, project: UUID | str | None) -> ProjectNotFound:
     named = "no project has these aliases" if project is None else f"there is no project {project}"
+    slugs = await _slugs(connection, tenant)
+    # A UUID is issued: none is made under a given one.
+    wanted = f"project={project}" if isinstance(project, str) else "project such as my-app" if project else "the same"
+    name = "Name one of them, or call" if slugs else "Call"
     return ProjectNotFound(
-        f"project: {named}. {await _existing(connection, tenant)}",
-        next="Name one of them, or call project_use with create=true to make it.",
+        f"project: {named}. {_told(slugs)}",
+        next=f"{name} project_use with {wanted} and create=true to make it.",
     )
 
 
-async def _existing(connection: asyncpg.Connection, tenant: str) -> str:
-    slugs = [row["slug"] for row in await connection.fetch(_LIST, tenant, NAMED_IN_ERRORS_MAX + 1)]
+async def _slugs(connection: asyncpg.Connection, tenant: str) -> list[str]:
+    return [row["slug"] for row in await connection.fetch(_LIST, tenant, NAMED_IN_ERRORS_MAX + 1)]
+
+
+def _told(slugs: list[str]) -> str:
     if not slugs:
         return "There are no projects yet."
     more = " and more" if len(slugs) > NAMED_IN_ERRORS_MAX else ""

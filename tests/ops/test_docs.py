@@ -10,6 +10,7 @@ import typer.main
 
 from ops.cli import app
 from ops.connecting.clients import CLIENTS
+from server import prompts, tools
 from server.http.rates import RateLimited
 from shared.errors import MemhubError
 from shared.settings import Settings
@@ -53,3 +54,8 @@ def test_the_page_of_errors_names_every_code_and_which_are_retryable() -> None:
     retryable = {error.code for error in told if error.retryable}
     rows = re.findall(r"^\| `([A-Z_]+)` \| (yes|no) \|", text, re.MULTILINE)
     assert {code for code, again in rows if again == "yes"} == retryable - {RateLimited.code}
+
+
+def test_the_page_of_clients_names_every_tool_and_prompt() -> None:
+    named = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "clients.md").read_text(), re.MULTILINE))
+    assert named >= {tool.name for tool in tools.ALL} | set(prompts.BY_NAME)
