@@ -26,7 +26,7 @@ LEG_ROWS = 100
 
 # On really embedded texts, recall@10 of questions about other things than what is stored: 600 chunks .971 of 10,000 and
 # .978 of 19,900 memories, 1,000 chunks .987 and .991 (of like texts 1.0 and .999). Comparing every vector is as fast up
-# to here: at 10,000 33 ms against 44, at 19,900 96 against 83. As many are too few for more memories, with vectors placed
+# to here: at 10,000 33 ms against 44, at 19,900 96 against 83. Of more memories they are too few, with vectors placed
 # around real ones: 1,000 chunks .979 of 50,000 and .962 of 100,000, 1,500 .987 and .978, 3,000 .995 and .991.
 FIRST_PASS_FROM_MEMORIES = 15_000
 FIRST_PASS_CHUNKS_MIN = 1_000

@@ -13,6 +13,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from ops.connecting.clients import CLIENTS
 from ops.files import FileRefused
 from ops.moving import documents
 from ops.moving.detection import Format, detect
@@ -316,6 +317,18 @@ def test_markdown_becomes_a_memory_for_each_item_and_paragraph_under_its_heading
         ("Project > Rules: Always: never rebase main", "CONSTRAINT", "CLAUDE.md line 16"),
         ("Project > Setext: first", "FACT", "CLAUDE.md line 22"),
         ("Project > Setext: second\n\n```sh\n# no heading\nmake\n```", "FACT", "CLAUDE.md line 23"),
+    ]
+
+
+def test_the_rules_that_connect_wrote_are_no_memories_of_the_project() -> None:
+    # Without _OURS in markdown._blanked they come as facts and constraints of the project.
+    own = "# Ours\n\n- Amounts are cents.\n"
+    with_rules = CLIENTS["codex"].project_rules
+    assert with_rules is not None
+    text = with_rules.installed(own) + "\n- Times are UTC.\n"
+    assert [entry.content for entry in markdown.entries("AGENTS.md", text)] == [
+        "Ours: Amounts are cents.",
+        "Ours: Times are UTC.",
     ]
 
 

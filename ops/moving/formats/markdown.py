@@ -20,6 +20,9 @@ _UNDERLINE = re.compile(r" {0,3}(=+|-+)\s*$")
 _ITEM = re.compile(r"( {0,3})(?:[-*+]|\d{1,9}[.)])\s+(\[[ xX]\]\s+)?(.*)$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _RULE = re.compile(r" {0,3}([-*_])\s*(?:\1\s*){2,}$")
+# The rules that `memhub connect` wrote are no memories of the project.
+_OURS = ("<!-- memhub:begin", "<!-- memhub:end -->")
+_COMMENT = ("<!--", "-->")
 _IMPORT = re.compile(r"@\S+$")
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _DECISION = re.compile(r"\bdecisions?\b|\badrs?\b", re.IGNORECASE)
@@ -78,9 +81,9 @@ def _type(heading: str) -> MemoryType:
 
 
 def _blanked(text: str) -> str:
-    """Without front matter and comments, every line in its place."""
-    front = _FRONT_MATTER.sub(lambda match: "\n" * match[0].count("\n"), text)
-    return _without(front, "<!--", "-->")
+    """Without front matter, our own rules and comments, every line in its place."""
+    text = _FRONT_MATTER.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return _without(_without(text, *_OURS), *_COMMENT)
 
 
 def _without(text: str, opening: str, closing: str) -> str:
