@@ -83,7 +83,6 @@ def _check(asked: Asked, client: Client) -> None:
         f"{client.title} has no hooks": asked.with_hooks and not client.hooks,
         "the hook reads the database itself: it goes with a local server, not with --http": asked.with_hooks
         and asked.http,
-        _no_rules(client): asked.with_rules and not connecting.rules_of(client, project=asked.project),
         "--http: a URL such as http://127.0.0.1:3000/mcp": asked.http and not _is_url(asked.http),
         "--token: up to 4,096 printable ASCII characters": asked.token and not _TOKEN.fullmatch(asked.token),
         "--token-env: the name of a variable": asked.token_variable and not _VARIABLE.fullmatch(asked.token_variable),
@@ -91,12 +90,6 @@ def _check(asked: Asked, client: Client) -> None:
     for problem, is_there in problems.items():
         if is_there:
             raise Misused(problem)
-
-
-def _no_rules(client: Client) -> str:
-    if client.project_rules or client.user_rules:
-        return f"{client.title} keeps rules " + ("per project: add --project" if client.project_rules else "per user")
-    return f"{client.title} has no file for rules; the server's own instructions reach it"
 
 
 def _is_url(text: str) -> bool:
@@ -160,4 +153,13 @@ def _explain(wish: Wish) -> None:
         left = sorted(servers.SECRET & {name for name, value in os.environ.items() if value})
         if isinstance(wish.server, Local) and left:
             print(f"Not written into a file of the repository: {', '.join(left)}.")
+    if wish.rules and not connecting.rules_of(wish.client, project=wish.project):
+        print(f"No rules were written: {_no_rules(wish.client)}.")
     print(wish.client.then)
+
+
+def _no_rules(client: Client) -> str:
+    """The server's own instructions reach every client: rules only say more."""
+    if client.project_rules:
+        return f"{client.title} keeps them per project, run it in a project's folder with --project too"
+    return f"{client.title} has no file for them; the server's own instructions reach it"

@@ -211,6 +211,20 @@ def test_hooks_and_rules_come_and_go_with_the_connection(installation: Installat
     assert not skill.exists()
 
 
+@pytest.mark.parametrize(
+    ("client", "told"), [("cursor", "with --project too"), ("claude-desktop", "has no file for them")]
+)
+def test_a_client_without_a_file_for_rules_is_connected_and_that_is_said(
+    client: str, told: str, installation: Installation
+) -> None:
+    ran = installation.run("connect", client, "--with-rules")
+    assert ran.returncode == 0, ran.stderr
+    assert _entry(client, installation.home / FILES[client])["command"]
+    [line] = [line for line in ran.stdout.splitlines() if line.startswith("No rules were written: ")]
+    assert told in line
+    assert not any(installation.project.iterdir())
+
+
 def test_a_broken_settings_file_keeps_the_client_from_being_half_connected(installation: Installation) -> None:
     # Without files.check in _applied the server's entry is written before the settings are refused.
     settings = installation.home / ".claude/settings.json"
@@ -232,10 +246,8 @@ def test_a_broken_settings_file_keeps_the_client_from_being_half_connected(insta
         (["cursor", "--project", "--http", "http://h/mcp", "--token", "t"], "--token-env"),
         (["cursor", "--print", "--remove"], "exclude each other"),
         (["cursor", "--with-hooks"], "has no hooks"),
-        (["cursor", "--with-rules"], "add --project"),
         (["claude-desktop", "--http", "https://h/mcp"], "under Connectors"),
         (["claude-desktop", "--project"], "no configuration file for one project"),
-        (["claude-desktop", "--with-rules"], "no file for rules"),
         (["claude-code", "--with-hooks", "--http", "https://h/mcp"], "local server"),
     ],
 )
