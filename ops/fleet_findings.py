@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 import asyncpg
 
+from ops import models
+from ops.asking import asked, asking
 from ops.finding import Finding
 from shared import outbox
 from shared.embedding import registry
-from shared.embedding.models import PACKAGED_MODEL
-from shared.embedding.registry import Standing
+from shared.embedding.models import PACKAGED_MODEL, Reason
+from shared.embedding.registry import RegisteredModel, Standing
+from shared.errors import ConfigurationError
 from shared.settings import Settings
-from shared.status import Status, status
+from shared.status import Model, Status, status
 
 DUE_AGE_MAX_S = 300.0
 
@@ -21,7 +24,28 @@ async def findings(connection: asyncpg.Connection, settings: Settings) -> list[F
     """On a connection in no transaction, to a database at this program's schema. Reads only."""
     standing = await registry.standing(connection, settings)
     seen = await status(connection, settings)
-    return [_model(standing, seen), _workers(seen, settings), _jobs(seen), *_coverage(seen)]
+    told = [_model(standing, seen), _workers(seen, settings), _jobs(seen), *_coverage(seen)]
+    return [*told, *[finding for model in seen.models if (finding := await _move(model, seen, settings))]]
+
+
+async def _move(model: Model, seen: Status, settings: Settings) -> Finding | None:
+    """What keeps a model that is being built from ever being so."""
+    if model.state != "building":
+        return None
+    name, leave = f"move to {model.name}", "or leave the move: memhub reembed --abort"
+    try:
+        await models.check(settings, model.name)
+    except ConfigurationError as refused:
+        return Finding(name, False, f"no worker can load it: {refused.message}", f"{refused.next} {leave.capitalize()}")
+    embedding = any(worker.alive and outbox.EMBED_QUEUE in worker.queues for worker in seen.workers)
+    if not embedding or model.dimension != registry.DIMENSION_UNKNOWN:
+        return None
+    async with asking(settings) as embedder:
+        answer = await asked(embedder, RegisteredModel(model.id, model.name, model.dimension, model.floor, "building"))
+    if answer is not Reason.OTHER_MODEL:
+        return None
+    mend = f"A worker's log says why at `embedding_model_not_loaded`; mend that, {leave}"
+    return Finding(name, False, "no worker has loaded it yet", mend)
 
 
 def _model(standing: Standing, seen: Status) -> Finding:

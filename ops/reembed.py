@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 import asyncpg
 
-from ops import bars
+from ops import bars, models
 from ops.asking import asking, serves
 from ops.bars import Watch
 from ops.looking import looking
@@ -39,6 +39,8 @@ async def reembed(settings: Settings, name: str | None) -> int:
             "The settings name no embedding model to move to.", next="Name one: memhub reembed MODEL"
         )
     async with _connected(settings) as connection, asking(settings) as embedder:
+        if wanted not in {model.name for model in await registry.models(connection) if model.state == "current"}:
+            await models.check(settings, wanted)
         begun = await reembedding.begin(connection, settings, wanted)
         if begun.outcome == "building":
             await _move(connection, settings, embedder, begun.model)

@@ -58,12 +58,26 @@ async def test_a_move_that_is_under_way_is_told_and_is_not_wrong(connection: asy
     await registry.announce(connection, HERE)
     await connection.execute(
         "INSERT INTO memhub.embedding_models (name, dimension, floor, state, created_at)"
-        " VALUES ('next', 1, .25, 'building', now())"
+        " VALUES ('thenlper/gte-base', 1, .25, 'building', now())"
     )
-    model = (await found(connection))["embedding model"]
+    told = await found(connection)
 
-    assert model.well
-    assert "moving to next: `memhub reembed next`" in model.detail
+    assert told["embedding model"].well
+    assert "moving to thenlper/gte-base: `memhub reembed thenlper/gte-base`" in told["embedding model"].detail
+    assert "move to thenlper/gte-base" not in told
+
+
+async def test_a_move_to_a_model_that_no_worker_can_load_is_wrong(connection: asyncpg.Connection) -> None:
+    await registry.announce(connection, HERE)
+    await connection.execute(
+        "INSERT INTO memhub.embedding_models (name, dimension, floor, state, created_at)"
+        " VALUES ('no/such-model', 1, .25, 'building', now())"
+    )
+    move = (await found(connection))["move to no/such-model"]
+
+    assert (move.well, move.detail) == (False, "no worker can load it: fastembed knows no model no/such-model.")
+    assert "Name one of: memhub/minilm-int8, " in move.mend
+    assert move.mend.endswith("memhub reembed --abort")
 
 
 async def test_no_worker_is_wrong_with_a_database_of_ones_own_and_normal_with_the_embedded_one(

@@ -203,7 +203,9 @@ async def test_a_move_says_that_no_worker_runs_and_that_none_serves_the_model(
         settings = environment(database_url, data_dir, **provider, **SMALL_BATCHES)
         with worker(environment=settings):
             await begun(connection, write, held)
-            moving = memhub.start("reembed", "new", **told(settings))
+            # A provider that refuses the name is refused at once: here only the workers know of it.
+            unaware = told(settings) | {"MEMHUB_EMBEDDING_PROVIDER": "none"}
+            moving = memhub.start("reembed", "new", **unaware)
             assert moving.stderr is not None
             lines = [await asyncio.to_thread(moving.stderr.readline) for _ in range(2)]
             moving.send_signal(signal.SIGINT)
@@ -226,6 +228,20 @@ async def test_a_move_says_that_no_worker_runs_and_that_none_serves_the_model(
     assert left.stdout.startswith("The move to new was left")
     assert await connection.fetchval(STATE, "new") == "retired"
     assert memhub.run("reembed", "--status", **told(settings)).stdout == "No move is under way; search uses old.\n"
+
+
+async def test_a_name_that_nobody_can_load_is_refused_at_once(
+    connection: asyncpg.Connection, database_url: str, data_dir: Path
+) -> None:
+    await registry.register(connection, name="old", dimension=8, floor=None)
+    unknown = await asyncio.to_thread(memhub.run, "reembed", "no/such-model", MEMHUB_DATABASE_URL=database_url)
+    assert (unknown.returncode, unknown.stderr.count("\n")) == (1, 1)
+    assert "fastembed knows no model no/such-model. Name one of: memhub/minilm-int8, " in unknown.stderr
+    async with model_server(FakeEmbedder("old", 8)) as provider:
+        settings = environment(database_url, data_dir, **provider)
+        refused = await asyncio.to_thread(memhub.run, "reembed", "new", **told(settings))
+    assert (refused.returncode, "refuses the model new with 404" in refused.stderr) == (1, True), refused.stderr
+    assert await connection.fetchval("SELECT count(*) FROM memhub.embedding_models") == 1
 
 
 @pytest.mark.parametrize("arguments", [["new", "--abort"], ["--status", "--abort"], ["new", "old"]])

@@ -1,0 +1,55 @@
+"""Whether a name of an embedding model can be loaded at all, as far as these settings can tell."""
+
+from __future__ import annotations
+
+import anyio.to_thread
+import httpx2
+
+from shared.embedding.address import embeddings_url
+from shared.embedding.models import PACKAGED_MODEL
+from shared.errors import ConfigurationError
+from shared.settings import Settings
+
+# What a provider says of a model that it does not have, or of a request that it cannot serve with it.
+_REFUSALS = (400, 404, 422)
+
+
+async def check(settings: Settings, name: str) -> None:
+    """Raises ConfigurationError for a model that no worker with these settings could ever load.
+
+    A provider that does not answer, or that is asked by workers alone, is no reason: the move then waits for it.
+    """
+    if name == PACKAGED_MODEL:
+        return
+    if settings.embedding_provider == "fastembed":
+        await anyio.to_thread.run_sync(_check_known, name)
+    elif settings.embedding_provider == "openai" and settings.embedding_base_url is not None:
+        await _check_served(settings, str(settings.embedding_base_url), name)
+
+
+def _check_known(name: str) -> None:
+    from fastembed import TextEmbedding  # noqa: PLC0415 - it costs a second
+
+    known = [str(model["model"]) for model in TextEmbedding.list_supported_models()]
+    if name.lower() not in {each.lower() for each in known}:
+        raise ConfigurationError(
+            f"fastembed knows no model {name}.",
+            next=f"Name one of: {', '.join([PACKAGED_MODEL, *known])}. "
+            "For a model of another provider set MEMHUB_EMBEDDING_PROVIDER and what it needs, here as for the workers.",
+        )
+
+
+async def _check_served(settings: Settings, base_url: str, name: str) -> None:
+    key = settings.embedding_api_key
+    headers = {"authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+    url = embeddings_url(base_url)
+    try:
+        async with httpx2.AsyncClient(headers=headers, timeout=settings.embedding_request_timeout_s) as client:
+            answer = await client.post(url, json={"model": name, "input": ["known"], "encoding_format": "float"})
+    except httpx2.HTTPError:
+        return
+    if answer.status_code in _REFUSALS:
+        raise ConfigurationError(
+            f"{url} refuses the model {name} with {answer.status_code}.",
+            next="Name a model that it serves, or correct MEMHUB_EMBEDDING_BASE_URL.",
+        )
