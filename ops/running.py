@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import anyio
 import asyncpg
 import typer
 
+from ops.interrupts import interruptible
 from shared import settings
 from shared.errors import ConfigurationError
 from shared.settings import Settings
@@ -25,7 +25,7 @@ def run(command: Callable[[Settings], Coroutine[Any, Any, int]], *, interrupted:
     database role lacks a privilege.
     """
     try:
-        status = anyio.run(command, settings.load())
+        status = interruptible(command, settings.load())
     except asyncpg.InsufficientPrivilegeError as refused:
         raise ConfigurationError(
             f"The role of MEMHUB_DATABASE_URL may not do this: {refused}.",

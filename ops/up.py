@@ -17,11 +17,12 @@ from honcho import manager
 from honcho.environ import parse_procfile
 from honcho.printer import Message, Printer
 
+from ops import ports
 from ops.looking import looking
 from ops.programs import procfile, program
 from shared import tokens
 from shared.embedded import stop_if_idle
-from shared.errors import ConfigurationError, MemhubError
+from shared.errors import MemhubError
 from shared.fleet import is_worker_alive
 from shared.opening import attach
 from shared.settings import Settings
@@ -77,10 +78,7 @@ def _require_free(port: int) -> None:
         try:
             probe.bind((HOST, port))
         except OSError as failure:
-            raise ConfigurationError(
-                f"Port {port} of {HOST} cannot be bound: {failure.strerror or failure}.",
-                next="Choose another with --port, or end the process that has it.",
-            ) from None
+            raise ports.refused(HOST, port, failure) from None
 
 
 async def _access(settings: Settings) -> Access:

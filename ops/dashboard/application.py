@@ -118,7 +118,8 @@ class _Desk:
 
     def _refused(self, request: Request, refused: MemhubError, visitor: Visitor | None) -> Response:
         status = _STATUSES.get(type(refused), HTTPStatus.SERVICE_UNAVAILABLE)
-        logs.event("dashboard_refused", level="WARNING", status=status, code=refused.code)
+        level = "WARNING" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "INFO"
+        logs.event("dashboard_refused", level=level, status=status, code=refused.code)
         return self._renderer.refusal(request, refused, status=status, visitor=visitor)
 
 

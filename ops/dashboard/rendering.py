@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from ops.dashboard.assets import Assets
 from ops.dashboard.visits import Visitor
+from ops.words import counted
 from shared.errors import MemhubError
 
 FRAGMENT_HEADER = "memhub-fragment"
@@ -41,7 +42,7 @@ class Renderer:
             lstrip_blocks=True,
         )
         self._templates.filters.update(ago=ago, stamp=stamp, number=number, percent=percent, span=span)
-        self._templates.globals["assets"] = assets.names
+        self._templates.globals.update(assets=assets.names, counted=counted)
 
     def page(
         self,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import uvicorn
 from rich.text import Text
@@ -15,12 +18,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 
+from ops import ports
 from ops.dashboard import PATH
 from ops.dashboard.application import build
 from ops.dashboard.credentials import Credentials
 from ops.terminal import Terminal
+from shared import tokens
 from shared.database import Database
-from shared.errors import ConfigurationError
 from shared.mounts import AsgiApp
 from shared.opening import opened
 from shared.settings import Settings
@@ -45,7 +49,9 @@ async def serve(settings: Settings, *, port: int, browse: bool) -> int:
                 proxy_headers=False,
                 timeout_graceful_shutdown=STOP_S,
             )
-            server = _Server(config, f"http://{HOST}:{listener.getsockname()[1]}{PATH}/", settings, browse=browse)
+            async with database.connection("read") as connection:
+                access = _access(settings, locked=await tokens.any_exist(connection))
+            server = _Server(config, f"http://{HOST}:{listener.getsockname()[1]}{PATH}/", access, browse=browse)
             await server.serve([listener])
     finally:
         listener.close()
@@ -61,11 +67,11 @@ def alone(database: Database, settings: Settings) -> AsgiApp:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, address: str, settings: Settings, *, browse: bool) -> None:
+    def __init__(self, config: uvicorn.Config, address: str, access: str, *, browse: bool) -> None:
         super().__init__(config)
         self._address = address
         self._browse = browse
-        self._is_open = settings.api_key is None
+        self._access = access
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         # Before it begins: an answer that finds no room would leave it half started.
@@ -73,11 +79,29 @@ class _Server(uvicorn.Server):
         console.print(
             Text.assemble("The dashboard is at ", (self._address, "bold"), ", Ctrl-C ends it."), soft_wrap=True
         )
-        if self._is_open:
-            console.print("No key is set: everybody on this machine may look. Set MEMHUB_API_KEY to ask for one.")
+        console.print(self._access, soft_wrap=True)
         await super().startup(sockets)
         if self._browse:
             await asyncio.to_thread(webbrowser.open, self._address)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Uvicorn's own raises them again at the end: a Ctrl-C is how this ends, and is no interruption."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.handle_exit)
+        try:
+            yield
+        finally:
+            # What follows is the clean-up.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _access(settings: Settings, *, locked: bool) -> str:
+    if settings.api_key is not None:
+        return "It asks for MEMHUB_API_KEY or a token (memhub token create)."
+    if locked:
+        return "It asks for a token (memhub token create): there is one, or was."
+    return "No key is set: everybody on this machine may look, until a token is made (memhub token create)."
 
 
 async def _home(_request: Request) -> Response:
@@ -88,7 +112,4 @@ def _bind(port: int) -> socket.socket:
     try:
         return socket.create_server((HOST, port))
     except OSError as failure:
-        raise ConfigurationError(
-            f"Port {port} of {HOST} cannot be bound: {failure.strerror or failure}.",
-            next="Choose another with --port, or end the process that has it.",
-        ) from None
+        raise ports.refused(HOST, port, failure) from None

@@ -10,7 +10,10 @@ import socket
 import sys
 from pathlib import Path
 
+import asyncpg
 import httpx2
+
+from shared import tokens
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 60
@@ -36,12 +39,31 @@ async def test_it_says_where_it_is_and_ends_with_ctrl_c(database_url: str, tmp_p
         shown = await client.get(address[0])
         home = await client.get(address[0].removesuffix("ops/"))
     process.send_signal(signal.SIGINT)
-    told, _ = await asyncio.wait_for(process.communicate(), WAIT_S)
+    told, complaint = await asyncio.wait_for(process.communicate(), WAIT_S)
 
     assert shown.status_code == 200
     assert home.headers["location"] == "/ops/"
     assert b"No key is set" in told
-    assert process.returncode in (0, 130)
+    assert process.returncode == 0
+    assert complaint == b""
+
+
+async def test_it_says_that_a_token_is_asked_for_once_there_is_one(
+    connection: asyncpg.Connection, database_url: str, tmp_path: Path
+) -> None:
+    await tokens.create(connection, "acme", name="first")
+    process = await started(database_url, tmp_path, "--port", "0")
+    assert process.stdout is not None
+    lines = [(await asyncio.wait_for(process.stdout.readline(), WAIT_S)).decode() for _ in range(2)]
+    address = re.search(r"http://127\.0\.0\.1:\d+/ops/", lines[0])
+    assert address is not None, lines
+    async with httpx2.AsyncClient() as client:
+        missing = await client.get(f"{address[0]}nowhere")
+    process.send_signal(signal.SIGINT)
+    _, complaint = await asyncio.wait_for(process.communicate(), WAIT_S)
+
+    assert lines[1].startswith("It asks for a token")
+    assert (missing.status_code, process.returncode, complaint) == (404, 0, b"")
 
 
 async def test_a_port_that_is_taken_is_told_in_one_line(database_url: str, tmp_path: Path) -> None:

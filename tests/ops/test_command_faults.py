@@ -520,6 +520,23 @@ def test_ctrl_c_ends_the_demo_with_its_servers(begin: Callable[..., subprocess.P
     assert list(folder.iterdir()) == []
 
 
+def test_an_impatient_ctrl_c_does_not_break_the_clean_up(
+    begin: Callable[..., subprocess.Popen[str]], folder: Path
+) -> None:
+    # With anyio.run in place of interruptible the second one is a traceback, and the folder stays.
+    process = begin("memhub demo", TMPDIR=str(folder))
+    assert process.stdout is not None
+    while "calls project_use" not in process.stdout.readline():
+        pass
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        time.sleep(POLL_S)
+    status, _, err = interrupted(process)
+
+    assert (status, err) == (130, "memhub: ending ...\nmemhub: interrupted.\n")
+    assert list(folder.iterdir()) == []
+
+
 def test_ctrl_c_while_a_client_s_file_is_read_leaves_it_as_it_was(
     begin: Callable[..., subprocess.Popen[str]], installation: Installation
 ) -> None:
