@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from importlib import metadata
 from typing import Annotated, NoReturn
 
-import anyio
 import typer
 
 from ops import client_commands, fleet_commands, moving_commands, upkeep_commands
@@ -17,11 +16,13 @@ from ops.files import FileRefused, Output, ReaderGone
 from ops.main import INTERRUPTED
 from ops.running import Interrupted, run
 from ops.texts import shown
+from ops.usage import Commands
 from shared.errors import InvalidArgument, MemhubError
 from shared.settings import Settings
 
 app = typer.Typer(
     name="memhub",
+    cls=Commands,
     help="One shared, versioned memory for AI coding clients.",
     no_args_is_help=True,
     add_completion=False,
@@ -82,8 +83,9 @@ def demo(
 ) -> None:
     """Two clients share a memory, reverse a decision and find only the current one."""
     from ops.demo import demonstrate
+    from ops.interrupts import interruptible
 
-    anyio.run(demonstrate, keep)
+    interruptible(demonstrate, keep)
 
 
 @app.command()
@@ -123,11 +125,13 @@ def dashboard(
 
 @token_app.command("create")
 def token_create(  # noqa: PLR0917 - typer calls it by name
-    tenant: Annotated[str, typer.Option(help="The tenant that the token opens.")],
-    project: Annotated[str | None, typer.Option(help="Slug or UUID of the one project that it opens.")] = None,
-    name: Annotated[str, typer.Option(help="What you will know it by.")] = "token",
+    tenant: Annotated[str, typer.Option(metavar="TENANT", help="The tenant that the token opens.")],
+    project: Annotated[
+        str | None, typer.Option(metavar="PROJECT", help="Slug or UUID of the one project that it opens.")
+    ] = None,
+    name: Annotated[str, typer.Option(metavar="NAME", help="What you will know it by.")] = "token",
     read_only: Annotated[bool, typer.Option("--read-only", help="It may not write.")] = False,
-    expires: Annotated[str | None, typer.Option(help="30d, 12h or an instant with its offset.")] = None,
+    expires: Annotated[str | None, typer.Option(metavar="WHEN", help="30d, 12h or an instant with its offset.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Stable JSON instead of the bare secret.")] = False,
 ) -> None:
     """Make a token; its secret is shown this once."""
@@ -139,7 +143,7 @@ def token_create(  # noqa: PLR0917 - typer calls it by name
 
 @token_app.command("list")
 def token_list(
-    tenant: Annotated[str | None, typer.Option(help="Only of this tenant.")] = None,
+    tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Only of this tenant.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Stable JSON instead of the table.")] = False,
 ) -> None:
     """Show the tokens: bound to what, in which state, last used when."""

@@ -25,12 +25,16 @@ class ClientName(StrEnum):
 
 
 def connect(
-    client: Annotated[ClientName, typer.Argument(help="The client to connect.")],
+    client: Annotated[ClientName, typer.Argument(metavar="CLIENT", help="The client to connect.")],
     *,
     http: Annotated[str | None, typer.Option(metavar="URL", help="A server over HTTP instead of a local one.")] = None,
-    token: Annotated[str | None, typer.Option(help="With --http: the token, from `memhub token`.")] = None,
+    token: Annotated[
+        str | None, typer.Option(metavar="TOKEN", help="With --http: the token, from `memhub token`.")
+    ] = None,
     token_env: Annotated[str | None, typer.Option(metavar="NAME", help="The variable that holds the token.")] = None,
-    tenant: Annotated[str | None, typer.Option(help="With --http: the tenant, when no token is bound to one.")] = None,
+    tenant: Annotated[
+        str | None, typer.Option(metavar="TENANT", help="With --http: the tenant, when no token is bound to one.")
+    ] = None,
     memory_project: Annotated[str | None, typer.Option(metavar="SLUG", help="The memhub project of its calls.")] = None,
     project: Annotated[
         bool, typer.Option("--project", help="Write the file of this folder, which its repository shares, not yours.")

@@ -52,19 +52,22 @@ def status(
 def jobs_list(
     *,
     state: Annotated[list[JobState] | None, typer.Option(help="Only in this state; may be given again.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Only of this queue.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
+    queue: Annotated[str | None, typer.Option(metavar="QUEUE", help="Only of this queue.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 50,
     as_json: AS_JSON = False,
 ) -> None:
     """Show jobs, the newest first: failed, waiting and under way unless a state is given."""
     from ops import jobs
+    from shared import outbox
 
+    if queue is not None and queue not in outbox.QUEUES:
+        raise typer.BadParameter(f"{queue}: must be one of {', '.join(outbox.QUEUES)}", param_hint="--queue")
     states = [chosen.value for chosen in state] if state else ["failed", "todo", "doing"]
     run(lambda settings: jobs.listing(settings, states, queue, limit, as_json=as_json))
 
 
 def jobs_retry(
-    job: Annotated[list[int] | None, typer.Argument(metavar="[ID]...", help="From `memhub jobs list`.")] = None,
+    job: Annotated[list[int] | None, typer.Argument(metavar="ID", help="From `memhub jobs list`.")] = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="All that failed.")] = False,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,17 @@ from ops.running import run
 
 FORCE = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
 
-_FORMATS = ("auto", "memhub", "jsonl", "server-memory", "markdown", "mcp-memory-service", "mem0")
+
+class Form(StrEnum):
+    """Those of ops.moving.detection, which no other command pays the import of, and `auto`."""
+
+    AUTO = "auto"
+    MEMHUB = "memhub"
+    JSONL = "jsonl"
+    SERVER_MEMORY = "server-memory"
+    MARKDOWN = "markdown"
+    MCP_MEMORY_SERVICE = "mcp-memory-service"
+    MEM0 = "mem0"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -22,10 +33,15 @@ def add_to(app: typer.Typer) -> None:
 
 def export(
     project: Annotated[
-        str | None, typer.Option(help="Only this project: its slug (with --tenant where several have it) or UUID.")
+        str | None,
+        typer.Option(
+            metavar="PROJECT", help="Only this project: its slug (with --tenant where several have it) or UUID."
+        ),
     ] = None,
-    tenant: Annotated[str | None, typer.Option(help="Only this tenant's projects.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file instead of standard output.")] = None,
+    tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Only this tenant's projects.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A file instead of standard output.")
+    ] = None,
     force: FORCE = False,
 ) -> None:
     """Write every memory with its whole history as JSON Lines."""
@@ -42,14 +58,20 @@ def import_(
     source: Annotated[
         str,
         typer.Argument(
-            help="A file, a folder of Markdown, an http(s) URL, - for standard input, or a PostgreSQL URL with --table."
+            metavar="SOURCE",
+            help="A file, a folder of Markdown, an http(s) URL, - for standard input, with --table a PostgreSQL URL.",
         ),
     ],
     *,
-    form: Annotated[str, typer.Option("--format", help=f"One of: {', '.join(_FORMATS)}.")] = "auto",
-    project: Annotated[str | None, typer.Option(help="The project to import into; made when it is not there.")] = None,
+    form: Annotated[Form, typer.Option("--format", help="What the source is; auto: as it looks.")] = Form.AUTO,
+    project: Annotated[
+        str | None, typer.Option(metavar="PROJECT", help="The project to import into; made when it is not there.")
+    ] = None,
     table: Annotated[
-        str | None, typer.Option(help="The table or view of another memory server's database: SCHEMA.NAME or NAME.")
+        str | None,
+        typer.Option(
+            metavar="TABLE", help="The table or view of another memory server's database: SCHEMA.NAME or NAME."
+        ),
     ] = None,
     column: Annotated[
         list[str] | None,
@@ -68,16 +90,14 @@ def import_(
     from ops.moving.detection import Format
     from ops.moving.tables import SCHEMES, Table
 
-    if form not in _FORMATS:
-        raise typer.BadParameter(f"must be one of {', '.join(_FORMATS)}", param_hint="--format")
     of_table = source.startswith(SCHEMES)
-    if of_table and form not in ("auto", "jsonl"):
+    if of_table and form not in (Form.AUTO, Form.JSONL):
         raise typer.BadParameter("a table is read as jsonl", param_hint="--format")
     if not of_table and (table or column):
         raise typer.BadParameter("belongs to a postgresql:// URL", param_hint="--table" if table else "--column")
     wish = Wish(
         source=Table(source, table, _columns(column or [])) if of_table else source,
-        format=Format.JSONL if of_table else None if form == "auto" else Format(form),
+        format=Format.JSONL if of_table else None if form is Form.AUTO else Format(form.value),
         project=project,
         dry_run=dry_run,
         accept_sensitive=accept_sensitive,
@@ -101,7 +121,7 @@ def _columns(given: list[str]) -> dict[str, str]:
 
 
 def purge(
-    memory_ids: Annotated[list[str], typer.Argument(metavar="MEMORY_ID...", help="The ids of memories.")],
+    memory_ids: Annotated[list[str], typer.Argument(metavar="MEMORY_ID", help="The ids of memories.")],
     yes: Annotated[bool, typer.Option("--yes", help="Destroy it: there is no way back.")] = False,
     rewrite: Annotated[
         bool, typer.Option(help="Rewrite the files of the tables too; other sessions wait meanwhile.")

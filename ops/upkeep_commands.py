@@ -27,7 +27,8 @@ def gc(*, as_json: AS_JSON = False) -> None:
 
 def reembed(
     model: Annotated[
-        str | None, typer.Argument(help="The model to move to; that of the settings unless it is given.")
+        str | None,
+        typer.Argument(metavar="MODEL", help="The model to move to; that of the settings unless it is given."),
     ] = None,
     *,
     status: Annotated[bool, typer.Option("--status", help="Only tell how far a move is.")] = False,
@@ -48,7 +49,10 @@ def reembed(
 
 def calibrate(
     project: Annotated[
-        str | None, typer.Option(help="The project whose memories tell; that of this folder unless it is given.")
+        str | None,
+        typer.Option(
+            metavar="PROJECT", help="The project whose memories tell; that of this folder unless it is given."
+        ),
     ] = None,
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what it would be.")] = False,

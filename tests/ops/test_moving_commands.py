@@ -101,7 +101,7 @@ async def test_an_export_goes_to_standard_output_and_an_import_comes_from_standa
     assert [json.loads(line)["kind"] for line in exported.stdout.splitlines()][-1] == "end"
     assert exported.stderr == "Exported 1 memories.\n"
     imported = memhub.run("import", "-", stdin=exported.stdout, MEMHUB_DATABASE_URL=other_url)
-    assert imported.stdout == "Import (memhub): 1 imported, 1 projects made.\n", imported.stderr
+    assert imported.stdout == "Import (memhub): 1 imported, 1 project made.\n", imported.stderr
 
 
 async def test_a_full_disk_is_told_and_leaves_nothing(speaker: Client, database_url: str, small_disk: Path) -> None:
@@ -220,12 +220,12 @@ def test_a_file_that_is_not_there_and_a_project_that_is_unknown_are_one_line(dat
     unknown = memhub.run("export", "--project", "nowhere", MEMHUB_DATABASE_URL=database_url, MEMHUB_TENANT=TENANT)
 
     assert missing.stderr.startswith("memhub: /no/such/file: there is no such file or folder.")
-    assert unknown.stderr.startswith("memhub: project: there is no project nowhere.")
+    assert unknown.stderr.startswith("memhub: --project: there is no project nowhere.")
     assert (missing.returncode, unknown.returncode) == (1, 1)
 
 
 def test_the_forms_of_the_command_are_those_that_are_read() -> None:
-    assert ("auto", *Format) == moving_commands._FORMATS
+    assert ["auto", *Format] == [form.value for form in moving_commands.Form]
 
 
 async def test_an_export_that_is_interrupted_leaves_nothing(
