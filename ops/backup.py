@@ -15,10 +15,12 @@ import anyio
 import anyio.to_thread
 import asyncpg
 
+from ops import words
 from ops.files import FileRefused, naming, passing, publish, require_free, sync
 from ops.operating import CLIENT
 from ops.reaching import reached
 from ops.terminal import Terminal
+from ops.words import counted
 from shared import checker, migrations, statements
 from shared.checker import Violation
 from shared.database import translated
@@ -92,7 +94,7 @@ async def restore(settings: Settings, path: Path) -> int:
             memories = await _fill(settings, nascent, path)
             await anyio.to_thread.run_sync(stop, nascent)
             await anyio.to_thread.run_sync(_place, layout, nascent)
-    Terminal().print(f"Restored {memories:,} memories into {layout.root}.", soft_wrap=True)
+    Terminal().print(f"Restored {words.memories(memories)} into {layout.root}.", soft_wrap=True)
     return 0
 
 
@@ -113,7 +115,8 @@ async def _fill(settings: Settings, nascent: Path, path: Path) -> int:
         violations = await checker.check(connection)
         if violations:
             raise FileRefused(
-                f"{path}: it breaks {len(violations)} invariants, first {violations[0].detail}; nothing was restored.",
+                f"{path}: it breaks {counted(len(violations), 'invariant')},"
+                f" first {violations[0].detail}; nothing was restored.",
                 next="Take an older backup.",
             )
         await connection.execute(_ANALYZE)

@@ -10,6 +10,8 @@ import asyncpg
 from ops.asking import asking
 from ops.looking import working
 from ops.terminal import Terminal
+from ops.shell_projects import at_shell
+from ops.words import counted
 from shared import limits, projects, workspace
 from shared.domain import ProjectScope
 from shared.retrieval.calibration import calibrate as measure
@@ -23,11 +25,15 @@ async def calibrate(settings: Settings, *, project: str | None, dry_run: bool) -
     named = limits.project(project, "--project") or limits.project(settings.project, "MEMHUB_PROJECT")
     async with working(settings) as database, asking(settings) as embedder:
         async with database.connection("read") as connection:
-            scope = await _scope(connection, settings, named)
+            with at_shell():
+                scope = await _scope(connection, settings, named)
         found = await measure(partial(database.connection, "write"), scope, embedder, dry_run=dry_run)
     console = Terminal(soft_wrap=True)
     console.print(f"{found.model}: floor {found.floor_before:.3f} → {found.floor:.3f}{' (not written)' * dry_run}")
-    console.print(f"From {found.sentences} sentences of {scope.slug} and {found.pairs:,} pairs of unrelated memories.")
+    console.print(
+        f"From {counted(found.sentences, 'sentence')} of {scope.slug}"
+        f" and {counted(found.pairs, 'pair')} of unrelated memories."
+    )
     if settings.embedding_floor is not None:
         console.print("MEMHUB_EMBEDDING_FLOOR is set: a worker that has it writes its own floor again. Unset it there.")
     return 0

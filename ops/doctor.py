@@ -17,10 +17,11 @@ from ops.fleet_findings import findings as of_fleet
 from ops.reaching import reached
 from ops.terminal import Terminal
 from ops.texts import shown
+from ops.words import counted
 from shared import checker, migrations, requirements, statements
 from shared.database import connected
 from shared.embedded import folder
-from shared.errors import MemhubError
+from shared.errors import BackendUnavailable, MemhubError
 from shared.settings import Settings, unknown
 
 DISK_FREE_BYTES_MIN = 500 * 2**20
@@ -32,6 +33,8 @@ _CLOCK_BEHIND = (
     "until it has caught up. Until then these memories can be found and not changed."
 )
 _PAST_THE_SCHEMA = "Someone wrote past the schema: restore a backup from before that, and report it."
+_DOCTOR = "`memhub doctor`"
+_UNREACHABLE = "Start PostgreSQL, or correct MEMHUB_DATABASE_URL: host, port, name and password."
 
 _SQL = statements.load("doctor")
 _ROLES = _SQL["roles"]
@@ -63,7 +66,9 @@ async def _findings(settings: Settings) -> AsyncIterator[Finding]:
             async for finding in _of_database(connection, settings):
                 yield finding
     except MemhubError as refused:
-        yield Finding("database", False, refused.message, refused.next)
+        # The advice that callers get leads here.
+        next = _UNREACHABLE if isinstance(refused, BackendUnavailable) and _DOCTOR in refused.next else refused.next
+        yield Finding("database", False, refused.message, next)
 
 
 async def _of_database(connection: asyncpg.Connection, settings: Settings) -> AsyncIterator[Finding]:
@@ -140,7 +145,7 @@ async def _invariants(connection: asyncpg.Connection) -> Finding:
     return Finding(
         "invariants",
         False,
-        f"{len(violations)} violations, first: {told}",
+        f"{counted(len(violations), 'violation')}, first: {told}",
         _CLOCK_BEHIND if {violation.name for violation in violations} == {_FROM_THE_FUTURE} else _PAST_THE_SCHEMA,
     )
 

@@ -8,14 +8,15 @@ from uuid import UUID
 import asyncpg
 import orjson
 
-from ops import bars
+from ops import bars, words
 from ops.files import require_free, written
 from ops.moving import exporting
 from ops.operating import CLIENT, operating
 from ops.terminal import Terminal
+from ops.shell_projects import at_shell
 from shared import limits, projects, statements
 from shared.domain import ProjectScope
-from shared.errors import ProjectAmbiguous
+from shared.errors import ProjectAmbiguous, ProjectNotFound
 from shared.settings import Settings
 
 TENANTS_NAMED_MAX = 20
@@ -23,6 +24,7 @@ TENANTS_NAMED_MAX = 20
 _SQL = statements.load("operating")
 _TELL = _SQL["tell"]
 _TENANTS_WITH = _SQL["tenants_with"]
+_TENANTS = _SQL["tenants"]
 
 AGAIN = "Run it again: nothing was left under the name of the file."
 
@@ -37,7 +39,10 @@ async def export(
     if output is not None:
         require_free(output, force=force)
     async with operating(settings, again=AGAIN) as connection:
-        scope = None if named is None else await _project(connection, settings, tenant, named)
+        if tenant is not None:
+            await _require_tenant(connection, tenant)
+        with at_shell():
+            scope = None if named is None else await _project(connection, settings, tenant, named)
         # Before it: what leaves is told of also when the export is cut short.
         asked = orjson.dumps({"tenant": tenant, "project": project}).decode()
         told_of = scope.tenant if scope else tenant or settings.tenant
@@ -50,8 +55,17 @@ async def export(
                 file.write(line)
                 memories += kind == "memory"
                 advance(memories)
-    Terminal(stderr=True).print(f"Exported {memories:,} memories{f' to {output}' if output else ''}.", soft_wrap=True)
+    Terminal(stderr=True).print(
+        f"Exported {words.memories(memories)}{f' to {output}' if output else ''}.", soft_wrap=True
+    )
     return 0
+
+
+async def _require_tenant(connection: asyncpg.Connection, tenant: str) -> None:
+    """Raises ProjectNotFound for one that has no project, where others have: its name is misspelt."""
+    tenants = [row["tenant"] for row in await connection.fetch(_TENANTS, tenant, TENANTS_NAMED_MAX)]
+    if tenants and tenant not in tenants:
+        raise ProjectNotFound(f"--tenant: {tenant} has no project.", next=f"Name one that has: {', '.join(tenants)}.")
 
 
 async def _project(

@@ -27,6 +27,8 @@ from ops.moving.tables import Table
 from ops.moving.writer import CLOCK, Writer
 from ops.operating import CLIENT, operating
 from ops.terminal import Terminal
+from ops.shell_projects import at_shell
+from ops.words import counted
 from shared import limits, projects
 from shared.domain import Author
 from shared.errors import ProjectNotFound, ProjectRequired
@@ -42,16 +44,25 @@ FETCH_BYTES_MAX = 16 * 2**30
 _CHUNK_BYTES = 2**20
 
 _TOLD = {
-    "imported": "imported",
-    "known": "there already",
-    "changed": "of them say something else there, and were left as they are",
-    "deduplicated": "said already by a live memory",
-    "passed": "say what was replaced or forgotten here and were left out",
-    "projects": "projects made",
-    "sensitive": "look like a credential and were left out",
-    "expired": "had expired and were left out",
-    "bad": "could not be read",
-    "note": "links and such were passed over",
+    "imported": ("imported", "imported"),
+    "known": ("there already", "there already"),
+    "changed": (
+        "of them says something else there, and was left as it is",
+        "of them say something else there, and were left as they are",
+    ),
+    "deduplicated": ("said already by a live memory", "said already by a live memory"),
+    "passed": (
+        "says what was replaced or forgotten here and was left out",
+        "say what was replaced or forgotten here and were left out",
+    ),
+    "projects": ("project made", "projects made"),
+    "sensitive": (
+        "looks like a credential and was left out (--accept-sensitive takes it)",
+        "look like a credential and were left out (--accept-sensitive takes them)",
+    ),
+    "expired": ("had expired and was left out", "had expired and were left out"),
+    "bad": ("could not be read", "could not be read"),
+    "note": ("link or such was passed over", "links and such were passed over"),
 }
 
 
@@ -114,7 +125,8 @@ async def _project(connection: asyncpg.Connection, tenant: str, named: str, dry_
         return (await projects.resolve(connection, tenant, project)).project_id
     except ProjectNotFound:
         if isinstance(project, UUID):
-            raise
+            with at_shell():
+                raise
         if dry_run:
             return uuid5(UUID(int=0), project)
     used = await projects.use(connection, tenant, Author(CLIENT), project=project, aliases={}, create=True)
@@ -194,6 +206,6 @@ def _tell(report: Report, wish: Wish, format: Format) -> None:
     untold = sum(report.counts[kind] for kind in ("bad", "sensitive", "expired", "note")) - PROBLEMS_SHOWN
     if untold > 0:
         problems.print(f"and {untold:,} more")
-    counted = ", ".join(f"{report.counts[name]:,} {told}" for name, told in _TOLD.items() if report.counts[name])
+    told = ", ".join(counted(report.counts[name], *nouns) for name, nouns in _TOLD.items() if report.counts[name])
     begun = f"Dry run, nothing was written ({format})" if wish.dry_run else f"Import ({format})"
-    Terminal().print(f"{begun}: {counted or 'there was nothing in it'}.", soft_wrap=True)
+    Terminal().print(f"{begun}: {told or 'there was nothing in it'}.", soft_wrap=True)

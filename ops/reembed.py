@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 import asyncpg
 
-from ops import bars, models
+from ops import bars, models, words
 from ops.asking import asking, serves
 from ops.bars import Watch
 from ops.looking import looking
@@ -101,7 +101,7 @@ async def _look(connection: asyncpg.Connection, settings: Settings, model: Regis
     watch.tell(seen.embedded, seen.searchable)
     if seen.refused and seen.refused == seen.missing:
         raise ConfigurationError(
-            f"{model.name} gave no vectors for {seen.refused} memories: {seen.error}.",
+            f"{model.name} gave no vectors for {words.memories(seen.refused)}: {seen.error}.",
             next="Mend that and run it again, or leave it: memhub reembed --abort",
         )
     return seen
@@ -136,7 +136,7 @@ async def _connected(settings: Settings) -> AsyncIterator[asyncpg.Connection]:
 
 
 def _told(seen: Progress) -> str:
-    told = f"{seen.embedded:,} of {seen.searchable:,} memories"
+    told = f"{seen.embedded:,} of {words.memories(seen.searchable)}"
     return told + (f", {seen.refused:,} refused ({seen.error})" if seen.refused else "")
 
 

@@ -14,11 +14,14 @@ from rich.table import Table
 from ops.operating import operating
 from ops.terminal import Terminal
 from ops.texts import shown
+from ops.shell_projects import at_shell
 from shared import limits, tokens
 from shared.errors import InvalidArgument
 from shared.settings import Settings
 
 AGAIN = "See `memhub token list` for what was done."
+
+_FIRST = "It is the first: from now on the server over HTTP and the dashboard ask everybody for a token or the key."
 
 _TTL = re.compile(r"(\d{1,6})([hd])", re.ASCII)
 
@@ -40,19 +43,23 @@ async def create(settings: Settings, wish: Wish, *, as_json: bool) -> int:
     project = limits.project(wish.project)
     expires_at, ttl = _expiry(wish.expires)
     async with operating(settings, create=True, again=AGAIN) as connection, connection.transaction():
-        issued = await tokens.create(
-            connection,
-            tenant,
-            name=wish.name,
-            project=project,
-            read_only=wish.read_only,
-            expires_at=expires_at,
-            ttl=ttl,
-        )
+        is_first = not await tokens.any_exist(connection)
+        with at_shell():
+            issued = await tokens.create(
+                connection,
+                tenant,
+                name=wish.name,
+                project=project,
+                read_only=wish.read_only,
+                expires_at=expires_at,
+                ttl=ttl,
+            )
         # Before the commit: a token whose secret nobody could read is not made.
         print(_json({"secret": issued.secret, **asdict(issued.token)}) if as_json else issued.secret, flush=True)
     if not as_json:
         print(f"{shown(_described(issued.token))} Keep the secret: it is shown this once.", file=sys.stderr)
+    if is_first:
+        print(_FIRST, file=sys.stderr)
     return 0
 
 

@@ -278,8 +278,18 @@ def warn_of_unknown() -> None:
 def _problem(error: ErrorDetails) -> str:
     name = str(error["loc"][0])
     told = error["msg"].removeprefix("Value error, ")
-    bound = told if error["type"] == "value_error" else _bound(name) or told
+    bound = told if error["type"] == "value_error" else _bound(name) or _kind(error)
     return f"{PREFIX}{name.upper()}: {bound}"
+
+
+def _kind(error: ErrorDetails) -> str:
+    """The library's own words are of inputs and schemes."""
+    if error["type"] == "literal_error":
+        known = str(error["ctx"]["expected"]).replace("'", "").replace(" or ", ", ")
+        return f"must be one of {known}"
+    if error["type"].startswith("url_"):
+        return "must be a URL such as https://example.com"
+    return error["msg"].removeprefix("Value error, ")
 
 
 def _bound(name: str) -> str | None:

@@ -33,6 +33,10 @@ class Format(StrEnum):
 def detect(path: Path) -> Format:
     """Raises FileRefused for what is none of the forms."""
     with naming(path):
+        if path.is_file() and path.stat().st_size == 0:
+            raise FileRefused(f"{path}: it is empty.", next="Name the file that holds the memories.")
+        if path.is_file() and is_backup(path):
+            raise FileRefused(f"{path}: it is a backup.", next=f"Bring it back with `memhub restore {path}`.")
         if path.is_dir() or path.suffix.lower() in markdown.SUFFIXES or path.name in markdown.NAMES:
             return Format.MARKDOWN
         if is_sqlite(path):
@@ -44,6 +48,12 @@ def detect(path: Path) -> Format:
             next=f"Name it with --format: {', '.join(Format)}.",
         )
     return found
+
+
+def is_backup(path: Path) -> bool:
+    """What `memhub backup` writes, and pg_dump."""
+    with path.open("rb") as file:
+        return file.read(5) == b"PGDMP"
 
 
 def is_sqlite(path: Path) -> bool:

@@ -19,6 +19,8 @@ from shared.screening import refuse_secrets
 
 IMPORTED = "imported"
 
+CLOCKS_DIFFER_MAX = timedelta(minutes=5)
+
 _SECONDS_MAX = 10**11  # beyond it a number of seconds is one of milliseconds
 _LABELS_REMEMBERED = 4_096
 
@@ -71,7 +73,8 @@ def life(entry: Entry, context: Context) -> Life | Problem:
     try:
         return _life(entry, context)
     except SensitiveContent as refused:
-        return Problem(entry.place, refused.message, "sensitive")
+        # The place says where: the line of a content within it would be a second number.
+        return Problem(entry.place, f"it looks like a credential ({refused.detector})", "sensitive")
     except InvalidArgument as refused:
         return Problem(entry.place, refused.message)
     except UNREADABLE as broken:
@@ -135,7 +138,7 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
         refuse_labels(category=(category,), tags=tags, source=(source,), author=(author,))
     words = Words.of(content)
     type_ = limits.choice("type", entry.type, MemoryType)
-    created_at = min(instant(entry.created_at, "created_at") or context.now, context.now)
+    created_at = _past("created_at", entry.created_at, context) or context.now
     expires_at = instant(entry.expires_at, "expires_at")
     if type_ is MemoryType.TASK:
         expires_at = expires_at or context.now + timedelta(days=limits.TASK_TTL_DAYS_DEFAULT)
@@ -186,7 +189,7 @@ def _key(entry: Entry, words: Words) -> str:
 
 
 def _retired(entry: Entry, created_at: datetime, context: Context) -> tuple[Status, datetime | None]:
-    retired_at = instant(entry.retired_at, "retired_at")
+    retired_at = _past("retired_at", entry.retired_at, context)
     unnamed = Status.ACTIVE if retired_at is None else Status.DELETED
     status = unnamed if entry.status is None else limits.choice("status", entry.status, Status)
     if entry.superseded_by is not None:
@@ -198,7 +201,15 @@ def _retired(entry: Entry, created_at: datetime, context: Context) -> tuple[Stat
             raise InvalidArgument("status", "is ACTIVE beside a retired_at", next="Leave one of them out.")
         return status, None
     retired_at = retired_at or context.now
-    return status, max(created_at, min(retired_at, context.now))
+    return status, max(created_at, retired_at)
+
+
+def _past(argument: str, value: object, context: Context) -> datetime | None:
+    """An instant up to now. Raises InvalidArgument for one to come, but for what clocks differ by."""
+    given = instant(value, argument)
+    if given is not None and given > context.now + CLOCKS_DIFFER_MAX:
+        raise InvalidArgument(argument, "it tells of a time that is still to come", next="Correct it.")
+    return None if given is None else min(given, context.now)
 
 
 def _attestation(head: Revision) -> Attestation:

@@ -44,3 +44,7 @@ SELECT count(*) FROM memhub.memories;
 -- name: tenants_with
 -- The tenants that have a project of this name. $1 slug or uuid text, $2 limit int
 SELECT tenant FROM memhub.projects WHERE slug = $1::text OR id::text = $1::text ORDER BY tenant LIMIT $2::int;
+
+-- name: tenants
+-- The tenants that have projects, the one that is asked for first. $1 tenant text, $2 limit int
+SELECT tenant FROM memhub.projects GROUP BY tenant ORDER BY tenant <> $1::text, tenant LIMIT $2::int;

@@ -250,7 +250,7 @@ async def test_secrets_are_left_out_and_named_by_their_place(
 
     assert await bring(settings, tmp_path / "any.jsonl", project="any") == 1
     told = capsys.readouterr()
-    assert "line 1: content: line 1 looks like a credential" in told.err
+    assert "line 1: it looks like a credential" in told.err
     assert lively.SECRET not in told.err + told.out
     assert [row["content"] for row in await connection.fetch(HEADS)] == ["No key."]
 

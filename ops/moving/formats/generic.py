@@ -21,11 +21,14 @@ FIELDS = frozenset(
 
 
 def entries(place: Place, value: Any) -> list[Entry | Problem]:
-    if not isinstance(value, dict) or value.get("content") is None:
+    if not isinstance(value, dict):
         return [Problem(place, "it is no object with a content")]
     unknown = sorted(value.keys() - FIELDS)
+    told = f"unknown fields: {', '.join(unknown)[:200]}" if unknown else ""
+    if value.get("content") is None:
+        return [Problem(place, f"it has no content{told and f'; {told}'}")]
     if unknown:
-        return [Problem(place, f"unknown fields: {', '.join(unknown)[:200]}")]
+        return [Problem(place, told)]
     known = {name: value[name] for name in FIELDS - {"id", "superseded_by"} if value.get(name) is not None}
     key = None if value.get("id") is None else str(value["id"])
     successor = None if value.get("superseded_by") is None else str(value["superseded_by"])

@@ -50,7 +50,7 @@ class Reader:
         try:
             return self._item(place, orjson.loads(line.text))
         except SensitiveContent as refused:
-            return Problem(place, refused.message, "sensitive")
+            return Problem(place, f"it looks like a credential ({refused.detector})", "sensitive")
         except orjson.JSONDecodeError:
             return Problem(place, "it is no JSON")
         except UNREADABLE as broken:
