@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 INTERRUPTED = 130
@@ -12,6 +13,8 @@ def main() -> None:
     try:
         _main()
     except KeyboardInterrupt:
+        # An impatient second one would be a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.stderr.write("memhub: interrupted.\n")
         sys.exit(INTERRUPTED)
 
