@@ -9,8 +9,8 @@ import asyncpg
 
 from ops.asking import asking
 from ops.looking import working
-from ops.terminal import Terminal
 from ops.shell_projects import at_shell
+from ops.terminal import Terminal
 from ops.words import counted
 from shared import limits, projects, workspace
 from shared.domain import ProjectScope

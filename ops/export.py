@@ -12,8 +12,8 @@ from ops import bars, words
 from ops.files import require_free, written
 from ops.moving import exporting
 from ops.operating import CLIENT, operating
-from ops.terminal import Terminal
 from ops.shell_projects import at_shell
+from ops.terminal import Terminal
 from shared import limits, projects, statements
 from shared.domain import ProjectScope
 from shared.errors import ProjectAmbiguous, ProjectNotFound

@@ -26,8 +26,8 @@ from ops.moving.sources import Source
 from ops.moving.tables import Table
 from ops.moving.writer import CLOCK, Writer
 from ops.operating import CLIENT, operating
-from ops.terminal import Terminal
 from ops.shell_projects import at_shell
+from ops.terminal import Terminal
 from ops.words import counted
 from shared import limits, projects
 from shared.domain import Author

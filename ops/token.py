@@ -12,9 +12,9 @@ import orjson
 from rich.table import Table
 
 from ops.operating import operating
+from ops.shell_projects import at_shell
 from ops.terminal import Terminal
 from ops.texts import shown
-from ops.shell_projects import at_shell
 from shared import limits, tokens
 from shared.errors import InvalidArgument
 from shared.settings import Settings

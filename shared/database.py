@@ -218,18 +218,11 @@ def translated(work: Work) -> Iterator[None]:
         ) from None
     except asyncpg.ReadOnlySQLTransactionError:
         raise read_only() from None
-    except asyncpg.InsufficientPrivilegeError as refused:
-        raise BackendUnavailable(
-            f"The database refuses what this program needs: {refused}. Nothing was written.",
-            next="Give the role back what was revoked from it.",
-        ) from None
-    except asyncpg.CheckViolationError as refused:
-        if refused.constraint_name not in _BEFORE_THE_BEGINNING:
+    except (asyncpg.InsufficientPrivilegeError, asyncpg.CheckViolationError) as refused:
+        unavailable = _refused(refused)
+        if unavailable is None:
             raise
-        raise BackendUnavailable(
-            "The database's clock stands before what this memory says already: it was set back. Nothing was written.",
-            next="Set the clock of its machine right, or call again when it has caught up.",
-        ) from None
+        raise unavailable from None
     except asyncpg.UndefinedFileError:
         raise _gone() from None
     except _UNMIGRATED:
@@ -305,6 +298,21 @@ def _gone() -> BackendUnavailable:
         "The files of the database are gone: its folder was deleted or damaged under it. Nothing was written.",
         next="End every process of memhub, restore a backup or begin anew, and start again.",
     )
+
+
+def _refused(refused: asyncpg.PostgresError) -> BackendUnavailable | None:
+    """None for a refusal that is a bug of ours."""
+    if isinstance(refused, asyncpg.InsufficientPrivilegeError):
+        return BackendUnavailable(
+            f"The database refuses what this program needs: {refused}. Nothing was written.",
+            next="Give the role back what was revoked from it.",
+        )
+    if refused.constraint_name in _BEFORE_THE_BEGINNING:
+        return BackendUnavailable(
+            "The database's clock stands before what this memory says already: it was set back. Nothing was written.",
+            next="Set the clock of its machine right, or call again when it has caught up.",
+        )
+    return None
 
 
 def _unavailable(cause: str) -> BackendUnavailable:

@@ -85,7 +85,7 @@ async def test_a_database_that_may_not_be_written_or_read_is_told_by_the_probe_a
     operator = psycopg.connect(database_url, autocommit=True)
     name = operator.info.dbname
     with operator, serving(tmp_path, MEMHUB_DATABASE_URL=database_url) as process:
-        async with httpx2.AsyncClient(base_url=process.url) as http, client(process.url, era, tenant="t") as raw:
+        async with plain(process.url) as http, client(process.url, era, tenant="t") as raw:
             await raw.use("memory_remember", content="First.")
             assert (await http.get("/readyz")).status_code == 200
 
