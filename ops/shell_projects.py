@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from shared.errors import MemhubError, ProjectAmbiguous, ProjectNotFound, ProjectRequired
 
 _ARGUMENT = "project: "
+_NAME = "Name one of them with --project."
 
 
 @contextmanager
@@ -16,15 +17,17 @@ def at_shell() -> Iterator[None]:
     try:
         yield
     except ProjectNotFound as refused:
-        raise ProjectNotFound(_told(refused), next=_next(refused, "Name one of them with --project.")) from None
+        raise ProjectNotFound(_told(refused), next=_next(refused, _NAME)) from None
     except ProjectRequired as refused:
-        raise ProjectRequired(_told(refused), next=_next(refused, "Name one of them with --project.")) from None
+        raise ProjectRequired(_told(refused), next=_next(refused, _NAME)) from None
     except ProjectAmbiguous as refused:
+        if not refused.message.startswith(_ARGUMENT):
+            raise  # a command's own, which names its options
         raise ProjectAmbiguous(_told(refused), next="Name the one you mean with --project.") from None
 
 
 def _told(refused: MemhubError) -> str:
-    return f"--project: {refused.message.removeprefix('--').removeprefix(_ARGUMENT)}"
+    return f"--project: {refused.message.removeprefix(_ARGUMENT)}"
 
 
 def _next(refused: MemhubError, advice: str) -> str:

@@ -99,7 +99,7 @@ async def test_an_export_goes_to_standard_output_and_an_import_comes_from_standa
     exported = memhub.run("export", MEMHUB_DATABASE_URL=database_url)
 
     assert [json.loads(line)["kind"] for line in exported.stdout.splitlines()][-1] == "end"
-    assert exported.stderr == "Exported 1 memories.\n"
+    assert exported.stderr == "Exported 1 memory.\n"
     imported = memhub.run("import", "-", stdin=exported.stdout, MEMHUB_DATABASE_URL=other_url)
     assert imported.stdout == "Import (memhub): 1 imported, 1 project made.\n", imported.stderr
 
