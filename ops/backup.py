@@ -74,8 +74,9 @@ async def backup(settings: Settings, path: Path, *, force: bool = False) -> int:
     Terminal().print(f"Backed up to {path} ({size:,} bytes).", soft_wrap=True)
     if violations:
         Terminal(stderr=True).print(
-            f"memhub: {path}: `memhub restore` will not take it: it breaks {len(violations)} invariants, first "
-            f"{violations[0].detail}. Keep an older backup, and see `memhub doctor`.",
+            f"memhub: {path}: `memhub restore` will not take it: it breaks"
+            f" {counted(len(violations), 'invariant')}, first {violations[0].detail}."
+            " Keep an older backup, and see `memhub doctor`.",
             soft_wrap=True,
         )
         return 1

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import asyncpg
 
-from ops import models
+from ops import models, words
 from ops.asking import asked, asking
 from ops.finding import Finding
+from ops.words import counted
 from shared import outbox
 from shared.embedding import registry
 from shared.embedding.models import PACKAGED_MODEL, Reason
@@ -108,16 +109,18 @@ def _jobs(seen: Status) -> Finding:
     waiting = sum(queue.todo for queue in seen.queues)
     late = max((queue.oldest_due_age_s or 0.0 for queue in seen.queues), default=0.0)
     if late > DUE_AGE_MAX_S and any(worker.alive for worker in seen.workers):
-        detail = f"{waiting} wait, the oldest due for {late / 60:.0f} min"
+        detail = f"{counted(waiting, 'waits', 'wait')}, the oldest due for {late / 60:.0f} min"
         return Finding("jobs", False, detail, "Start more workers; `memhub status` shows which queue is behind.")
-    return Finding("jobs", True, f"{waiting} wait, none failed")
+    return Finding("jobs", True, f"{counted(waiting, 'waits', 'wait')}, none failed")
 
 
 def _coverage(seen: Status) -> Iterator[Finding]:
     for model in seen.models:
         if model.state == "retired":
             continue
-        detail = f"{model.coverage:.1%} of {model.searchable:,} memories, {model.waiting:,} wait"
+        detail = (
+            f"{model.coverage:.1%} of {words.memories(model.searchable)}, {counted(model.waiting, 'waits', 'wait')}"
+        )
         if model.given_up:
             yield Finding(
                 f"coverage of {model.name}",

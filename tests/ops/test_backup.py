@@ -139,12 +139,12 @@ async def test_a_backup_that_breaks_an_invariant_is_told_and_refused(
     await connection.execute("ALTER TABLE memhub.memories DISABLE TRIGGER memories_guard")
     try:
         assert await backup(of(origin), tmp_path / "unguarded") == 1
-        assert "it breaks 1 invariants, first trigger memories_guard" in capsys.readouterr().err
+        assert "it breaks 1 invariant, first trigger memories_guard" in capsys.readouterr().err
     finally:
         await connection.execute("ALTER TABLE memhub.memories ENABLE TRIGGER memories_guard")
         await connection.close()
 
-    with pytest.raises(FileRefused, match="breaks 1 invariants, first trigger memories_guard"):
+    with pytest.raises(FileRefused, match="breaks 1 invariant, first trigger memories_guard"):
         await restore(of(target), tmp_path / "unguarded")
     assert names_in(target) == ["restore.lock"]
 

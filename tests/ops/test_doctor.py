@@ -105,12 +105,12 @@ async def test_a_queue_that_nobody_serves_is_named_with_the_worker_to_start(conn
 async def test_failed_jobs_are_counted_with_a_reason_and_an_old_backlog_is_told(connection: asyncpg.Connection) -> None:
     insert = "INSERT INTO procrastinate_jobs (queue_name, task_name, status) VALUES ('embed', 'x', $1) RETURNING id"
     waiting = await connection.fetchval(insert, "todo")
-    assert (await found(connection))["jobs"].detail == "1 wait, none failed"
+    assert (await found(connection))["jobs"].detail == "1 waits, none failed"
 
     await connection.execute("UPDATE procrastinate_events SET at = now() - interval '1 h' WHERE job_id = $1", waiting)
     await employ(connection, "embed", "counters", "retention")
     late = (await found(connection))["jobs"]
-    assert (late.well, late.detail) == (False, "1 wait, the oldest due for 60 min")
+    assert (late.well, late.detail) == (False, "1 waits, the oldest due for 60 min")
 
     failed = await connection.fetchval(insert, "failed")
     await connection.execute("INSERT INTO memhub.job_errors VALUES ($1, 'TimeoutError', now())", failed)
@@ -124,7 +124,7 @@ async def test_coverage_is_told_and_what_was_given_up_is_wrong(connection: async
     speaker: Client = await lively.client(connection)
     await speaker.saved("One.")
     name = "coverage of memhub/minilm-int8"
-    assert (await found(connection))[name] == Finding(name, True, "0.0% of 1 memories, 1 wait")
+    assert (await found(connection))[name] == Finding(name, True, "0.0% of 1 memory, 1 waits")
 
     await connection.execute("UPDATE memhub.embedding_work SET attempts = 5, error = 'EMBEDDING_REFUSED: no'")
     given_up = (await found(connection))[name]
