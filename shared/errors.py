@@ -73,13 +73,14 @@ class Unauthorized(MemhubError):
 
 
 class SensitiveContent(MemhubError):
-    """The content looks like a credential; `detector` is named, the secret never."""
+    """What was said under `argument` looks like a credential; `detector` is named, the secret never."""
 
     code = "SENSITIVE_CONTENT"
 
-    def __init__(self, detector: str, message: str, *, next: str) -> None:
+    def __init__(self, detector: str, message: str, *, next: str, argument: str = "content") -> None:
         super().__init__(message, next=next)
         self.detector = detector
+        self.argument = argument
 
 
 class IdempotencyKeyReused(MemhubError):

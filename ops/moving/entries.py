@@ -68,13 +68,18 @@ def unreadable(place: Place, broken: Exception) -> Problem:
     return Problem(place, f"it cannot be read ({type(broken).__name__})")
 
 
+def sensitive(place: Place, refused: SensitiveContent) -> Problem:
+    # The place says where: the line of a content within it would be a second number.
+    field = "" if refused.argument == "content" else f"{refused.argument}: "
+    return Problem(place, f"{field}it looks like a credential ({refused.detector})", "sensitive")
+
+
 def life(entry: Entry, context: Context) -> Life | Problem:
     """The entry as a memory with one revision, or why it cannot be one."""
     try:
         return _life(entry, context)
     except SensitiveContent as refused:
-        # The place says where: the line of a content within it would be a second number.
-        return Problem(entry.place, f"it looks like a credential ({refused.detector})", "sensitive")
+        return sensitive(entry.place, refused)
     except InvalidArgument as refused:
         return Problem(entry.place, refused.message)
     except UNREADABLE as broken:

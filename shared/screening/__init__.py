@@ -52,6 +52,7 @@ def refusal(argument: str, finding: Finding, *, otherwise: str) -> SensitiveCont
         finding.detector,
         f"{argument}: line {finding.line} looks like a credential ({finding.detector}); nothing was stored.",
         next=f"Store where it is kept instead. {otherwise}",
+        argument=argument,
     )
 
 

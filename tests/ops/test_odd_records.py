@@ -159,7 +159,7 @@ DEEP = "[" * 3_000 + "]" * 3_000
 @pytest.mark.parametrize(
     ("name", "values", "place"),
     [
-        ("null.jsonl", [{"content": "a"}, {"content": None}, {"content": "b"}], "line 2: it is no object"),
+        ("null.jsonl", [{"content": "a"}, {"content": None}, {"content": "b"}], "line 2: it has no content"),
         ("tags.jsonl", [{"content": "a"}, {"content": "c", "tags": [[]]}, {"content": "b"}], "line 2: tags[0]"),
         (
             "huge.jsonl",
@@ -223,7 +223,7 @@ async def test_a_credential_beside_the_content_is_left_out_and_named_by_its_fiel
     path = written(tmp_path / "secret.jsonl", {"content": "a", field: value}, {"content": "b"})
     assert await bring(settings, path, project="moving") == 1
     told = capsys.readouterr().err
-    assert f"line 1: {field}: line 1 looks like a credential" in told
+    assert f"line 1: {field}: it looks like a credential" in told
     assert KEY not in told
     assert await connection.fetchval(CONTENTS) == ["b"]
     assert await bring(settings, path, project="moving", accept_sensitive=True) == 0
@@ -248,5 +248,5 @@ async def test_a_credential_beside_the_content_of_an_export_is_left_out(
     lines[place] = orjson.dumps(memory, option=orjson.OPT_APPEND_NEWLINE)
     (tmp_path / "odd.jsonl").write_bytes(b"".join(lines))
     assert await bring(other, tmp_path / "odd.jsonl") == 1
-    assert f"{field}: line 1 looks like a credential" in capsys.readouterr().err
+    assert f"{field}: it looks like a credential" in capsys.readouterr().err
     assert await there.fetchval("SELECT count(*) FROM memhub.memories") == 0

@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 
 import orjson
 
-from ops.moving.entries import UNREADABLE, refuse_labels
+from ops.moving.entries import UNREADABLE, refuse_labels, sensitive
 from ops.moving.lines import Line, lines
 from ops.moving.lives import Alias, Attestation, Event, Item, Life, Place, Problem, Project, Revision, Words
 from shared import limits
@@ -50,7 +50,7 @@ class Reader:
         try:
             return self._item(place, orjson.loads(line.text))
         except SensitiveContent as refused:
-            return Problem(place, f"it looks like a credential ({refused.detector})", "sensitive")
+            return sensitive(place, refused)
         except orjson.JSONDecodeError:
             return Problem(place, "it is no JSON")
         except UNREADABLE as broken:
