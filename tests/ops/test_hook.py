@@ -63,9 +63,11 @@ def test_a_session_is_shown_what_its_folder_s_project_remembers(installation: In
 
 
 def test_the_folder_is_the_hook_s_and_not_the_process_s(installation: Installation, database_url: str) -> None:
-    asyncio.run(_remember(database_url, installation.home, "Only in the other folder."))
+    other = installation.home / "other"
+    other.mkdir()
+    asyncio.run(_remember(database_url, other, "Only in the other folder."))
     assert _hook(installation, installation.project, MEMHUB_DATABASE_URL=database_url).stdout == ""
-    assert "Only" in _context(_hook(installation, installation.home, MEMHUB_DATABASE_URL=database_url))
+    assert "Only" in _context(_hook(installation, other, MEMHUB_DATABASE_URL=database_url))
 
 
 def test_the_project_of_the_environment_goes_before_the_folder(installation: Installation, database_url: str) -> None:
