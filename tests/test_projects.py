@@ -14,7 +14,7 @@ from shared.errors import InvalidArgument, ProjectAmbiguous, ProjectNotFound, Pr
 
 AUTHOR = Author(client="test")
 REMOTE: Aliases = {"git_remote": "host.test/acme/old-app"}
-FOLDER: Aliases = {"workspace_path": "/work/new"}
+FOLDER: Aliases = {"workspace_path": "/src/new"}
 
 
 async def use(
