@@ -211,9 +211,10 @@ CREATE TRIGGER memory_revisions_guard BEFORE UPDATE ON memhub.memory_revisions
 CREATE TRIGGER memory_revisions_stay BEFORE DELETE OR TRUNCATE ON memhub.memory_revisions
     FOR EACH STATEMENT EXECUTE FUNCTION memhub.refuse_change();
 
--- Who once said these words and says them no more: a writer who says them again is shown what replaced them, and an import
--- leaves them out.
-CREATE INDEX memory_revisions_passed ON memhub.memory_revisions (project_id, content_hash) WHERE valid_to IS NOT NULL;
+-- Who once said these words and says them no more: a writer who says them again is shown what replaced them, and an
+-- import leaves them out. Not by project first: planned while the table is empty, the guard of a revision would read all
+-- that passed in its project.
+CREATE INDEX memory_revisions_passed ON memhub.memory_revisions (content_hash, project_id) WHERE valid_to IS NOT NULL;
 
 -- Every client that said it, the first one too; each keeps its own type, tags and expiry.
 CREATE TABLE memhub.attestations (

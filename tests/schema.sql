@@ -782,7 +782,7 @@ CREATE INDEX memories_retired ON memhub.memories USING btree (project_id, status
 
 CREATE INDEX memory_revisions_expiring ON memhub.memory_revisions USING btree (project_id, expires_at DESC, memory_id) WHERE ((valid_to IS NULL) AND (expires_at IS NOT NULL));
 
-CREATE INDEX memory_revisions_passed ON memhub.memory_revisions USING btree (project_id, content_hash) WHERE (valid_to IS NOT NULL);
+CREATE INDEX memory_revisions_passed ON memhub.memory_revisions USING btree (content_hash, project_id) WHERE (valid_to IS NOT NULL);
 
 CREATE INDEX project_aliases_project ON memhub.project_aliases USING btree (project_id);
 

@@ -6,11 +6,14 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import asyncpg
 import psycopg
 import pytest
 
 from shared import statements
-from shared.database import SESSIONS
+from shared.database import SERVER_ROLE, SESSIONS
+from tests.memories.clients import client_of
+from tests.workers.waiting import until
 
 WRITES = ("remember", "revise", "retire", "forget", "restore", "attest", "lock", "twins")
 # The key columns that lead to one row, or to those of one memory; embedding_models has a row or two.
@@ -20,6 +23,9 @@ KEYS = {
     "memory_revisions": ({"project_id", "memory_id"},),
     "attestations": ({"project_id", "memory_id"},),
 }
+
+_SCANNED = "SELECT sum(idx_scan) > 0 FROM pg_stat_user_indexes WHERE relname = 'memory_revisions'"
+_PASSED_SCANS = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'memory_revisions_passed'"
 
 
 @pytest.fixture
@@ -40,6 +46,22 @@ def test_a_write_finds_each_row_by_its_key(planner: psycopg.Connection, name: st
             assert any(all(f"{column} = " in condition for column in key) for key in KEYS[scan["Relation Name"]]), str(
                 scan
             )
+
+
+async def test_the_guards_of_a_write_find_each_row_by_its_key(
+    database_url: str, connection: asyncpg.Connection
+) -> None:
+    # Fails with memory_revisions_passed led by project_id: each revise read all that had passed in its project.
+    server = await asyncpg.connect(database_url, server_settings=dict(SESSIONS["write"]))
+    await server.execute(f"SET ROLE {SERVER_ROLE}")
+    client = await client_of(server, "guarded")
+    memory_id = await client.saved("Number 1.")
+    for number in (1, 2, 3):
+        assert (await client.revise(memory_id, number, f"Number {number + 1}.")).outcome == "revised"
+    await server.close()  # which tells its statistics
+
+    await until(connection, _SCANNED)
+    assert await connection.fetchval(_PASSED_SCANS) == 0
 
 
 def test_a_page_of_the_newest_is_read_from_their_index(planner: psycopg.Connection) -> None:
