@@ -16,7 +16,7 @@ from shared.domain import Author, MemoryType, ProjectScope
 from shared.retrieval import brief, ranking, tokens
 from shared.retrieval.evidence import gather
 from shared.retrieval.meaning import UNKNOWN, Meaning
-from shared.retrieval.ranking import CUTS, Scored
+from shared.retrieval.ranking import CUTS, Cut
 from shared.retrieval.requests import ContextRequest, Mode, Search
 from shared.retrieval.results import shown
 from shared.retrieval.search import understand
@@ -28,7 +28,8 @@ _VALUED = statements.load("retrieval")["valued"]
 
 CANDIDATES_MAX = 100
 CANDIDATES_OF_TYPE = 100
-SHARE_OF_BEST = 0.4
+# What proves enough for an exploratory search does so here, and more is taken beside the best: the budget chooses.
+_CUT = Cut(gate=CUTS[Mode.EXPLORATORY].gate, share=0.4)
 ESTIMATOR = "upper bound over o200k, cl100k, Claude and BERT tokenizers"
 
 
@@ -107,21 +108,12 @@ async def _found(
     """What retrieval finds near the best; nothing where nothing proves enough even for an exploratory search."""
     search = Search(query=request.query, types=request.types, limit=CANDIDATES_MAX)
     found = await gather(connection, scope, author, search, asked, vector=meaning.vector)
-    scored = ranking.order(found, asked)
-    if not scored or max(one.proof for one in scored) < _gate(scored):
-        return []
-    near = [one for one in scored if one.score >= SHARE_OF_BEST * scored[0].score][:CANDIDATES_MAX]
+    near = ranking.within(ranking.order(found, asked), _CUT, CANDIDATES_MAX).kept
     revisions = [(one.evidence.memory_id, one.evidence.revision) for one in near]
     rows = await shown(connection, scope, revisions, None)
     told = [(rows[one.evidence.memory_id], one.score) for one in near if one.evidence.memory_id in rows]
     # Squared, so that twice as near is worth four times the tokens.
     return [_candidate(row, score * score) for row, score in told]
-
-
-def _gate(scored: Sequence[Scored]) -> float:
-    cut = CUTS[Mode.EXPLORATORY].gate
-    semantic = any(one.compared for one in scored)
-    return cut if semantic else ranking.DEFAULT.lexical_gate_share * cut
 
 
 async def _valued(

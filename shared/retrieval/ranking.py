@@ -116,7 +116,11 @@ def rank(found: Sequence[Evidence], asked: Asked, mode: Mode, limit: int, rankin
 
 def cut(ordered: Sequence[Scored], mode: Mode, limit: int, ranking: Ranking = DEFAULT) -> Ranked:
     """What is near the best, and none of it where none proves enough."""
-    bounds = ranking.cuts[mode]
+    return within(ordered, ranking.cuts[mode], limit, ranking)
+
+
+def within(ordered: Sequence[Scored], bounds: Cut, limit: int, ranking: Ranking = DEFAULT) -> Ranked:
+    """The same by bounds of the caller's own."""
     near = [scored for scored in ordered if scored.score >= bounds.share * ordered[0].score]
     if not any(scored.proof >= _gate(scored, bounds, ranking) for scored in near):
         return Ranked(kept=(), gated=len(near))

@@ -6,7 +6,7 @@ from shared.domain import MemoryType, Scope
 from shared.retrieval import tokens
 from shared.retrieval.context import Context, context
 from shared.retrieval.meaning import UNKNOWN, Meaning
-from shared.retrieval.requests import ContextRequest
+from shared.retrieval.requests import ContextRequest, Mode
 from tests.retrieval.searching import MODEL, Searcher, Vector
 
 NORTH, EAST = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
@@ -50,6 +50,17 @@ async def test_without_embedder_words_choose_and_the_answer_says_so(searcher: Se
 
     assert [item.memory_id for item in told.items] == [cookies]
     assert told.degraded is not None
+
+
+async def test_what_has_no_vector_yet_is_judged_by_its_words_as_a_search_does(searcher: Searcher) -> None:
+    # Fails where one gate stands for all as soon as one memory could be compared in meaning.
+    fresh = await searcher.saved("We keep sessions in signed cookies.")
+    await searcher.saved("Deploys happen on Tuesdays.", EAST)
+    query = "signed retries gateway"
+    told = await asked(searcher, NORTH, query=query)
+
+    assert await searcher.found(query, NORTH, mode=Mode.EXPLORATORY) == [fresh]
+    assert [item.memory_id for item in told.items] == [fresh]
 
 
 async def test_a_query_that_nothing_answers_gives_no_brief(searcher: Searcher) -> None:
