@@ -23,7 +23,7 @@ from ops.programs import procfile, program
 from shared import tokens
 from shared.embedded import stop_if_idle
 from shared.errors import MemhubError
-from shared.fleet import is_worker_alive
+from shared.fleet import is_worker_alive, shown_alive
 from shared.opening import attach
 from shared.settings import Settings
 
@@ -64,6 +64,8 @@ def up(settings: Settings, *, port: int) -> None:
             attach(settings, lease)
             if is_worker_alive(settings.data_dir):
                 print("A client's server has started a worker already: it works beside these and outlives them.")
+            # From before the first of ours lives: a web server that is up sooner would start one that outlives them.
+            lease.enter_context(shown_alive(settings.data_dir))
         status = _run(port, _Board(place, asyncio.run(_access(settings))))
     if embedded:
         print(_left(settings))
@@ -105,9 +107,8 @@ def _run(port: int, board: _Board) -> int:
     manager.KILL_WAIT = KILL_S
     processes = _Manager(board)
     commands = parse_procfile(procfile()).processes
-    # The web server last: it starts a worker of its own where none lives.
-    for name in sorted(commands, key=lambda name: name == WEB):
-        processes.add_process(name, commands[name], env=_environment(port))
+    for name, command in commands.items():
+        processes.add_process(name, command, env=_environment(port))
     processes.loop()
     status: int = processes.returncode
     return status
