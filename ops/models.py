@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
 import anyio.to_thread
 import httpx2
 
@@ -12,6 +16,14 @@ from shared.settings import Settings
 
 # What a provider says of a model that it does not have, or of a request that it cannot serve with it.
 _REFUSALS = (400, 404, 422)
+
+LIST_S_MAX = 60
+# In a process of its own: none but the embedder holds fastembed, and the command may watch a move for hours.
+_LIST = """
+import json
+from fastembed import TextEmbedding
+print(json.dumps([model["model"] for model in TextEmbedding.list_supported_models()]))
+"""
 
 
 async def check(settings: Settings, name: str) -> None:
@@ -28,9 +40,8 @@ async def check(settings: Settings, name: str) -> None:
 
 
 def _check_known(name: str) -> None:
-    from fastembed import TextEmbedding  # noqa: PLC0415 - it costs a second
-
-    known = [str(model["model"]) for model in TextEmbedding.list_supported_models()]
+    listed = subprocess.check_output([sys.executable, "-P", "-c", _LIST], text=True, timeout=LIST_S_MAX)  # noqa: S603
+    known: list[str] = json.loads(listed)
     if name.lower() not in {each.lower() for each in known}:
         raise ConfigurationError(
             f"fastembed knows no model {name}.",

@@ -47,7 +47,7 @@ async def opened(settings: Settings, *, application: str) -> AsyncIterator[Datab
 
 
 def _ground(settings: Settings) -> Ground:
-    from shared.embedded import folder  # noqa: PLC0415 - only who embeds pays for its import
+    from shared.embedded import folder  # noqa: PLC0415 - only a process with an embedded database pays for it
 
     return partial(folder.identity, folder.locate(settings.data_dir).cluster)
 
