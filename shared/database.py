@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -102,7 +102,11 @@ class Database:
         connection = await self._acquire(work)
         try:
             with translated(work):
-                yield connection
+                try:
+                    yield connection
+                except _LOST:
+                    await self._give_up(connection)
+                    raise
         finally:
             await self._pools[work].release(connection)
         if work == "write" and self._ground is not None and self._ground() != stood:
@@ -137,6 +141,13 @@ class Database:
             for pool in self._pools.values():
                 await pool.expire_connections()
         return found
+
+    async def _give_up(self, lost: asyncpg.Connection) -> None:
+        """What ends one session mostly ends all: each idle one would fail a call of its own before it is replaced."""
+        for pool in self._pools.values():
+            await pool.expire_connections()
+        with suppress(asyncpg.InterfaceError):  # it left the pool by itself
+            lost.terminate()
 
     async def _acquire(self, work: Work) -> asyncpg.Connection:
         pool = self._pools[work]
