@@ -39,7 +39,7 @@ async def browse(connection: asyncpg.Connection, scope: ProjectScope, author: Au
     return Found(
         results=tuple(hit(row) for row in page),
         confidence="high",
-        guidance=guidance.of_browsing(shown=len(page), more=more, stored=told),
+        guidance=guidance.of_browsing(request, shown=len(page), more=more, stored=told),
         semantic_coverage=told.semantic_coverage,
         next_cursor=cursors.encode(page[-1], scope, request) if more else None,
     )

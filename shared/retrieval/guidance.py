@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from shared.retrieval.ranking import Scored
+from shared.retrieval.requests import Search
 from shared.retrieval.results import Stored
 
 Confidence = Literal["high", "medium", "low"]
@@ -25,17 +26,20 @@ def confidence(best: Scored | None) -> Confidence:
     return "high" if best.proof_now >= HIGH_FROM and not best.formerly else "medium"
 
 
-def of_search(best: Scored | None, *, stored: Stored, gated: int, past: bool) -> str:
-    """`past`: what was asked is what held at an instant, not what holds."""
-    if past:
+def of_search(request: Search, best: Scored | None, *, stored: Stored, gated: int) -> str:
+    """`best` of what was found, `gated` how many came near and proved too little, `stored` what the caller may see."""
+    if request.as_of is not None:
         return _of_past(best)
     if stored.memories == 0:
         return "Nothing is stored in this project yet: this says nothing about what holds. Ask, do not assume."
     if best is None:
         near = f" ({gated} came near, but not near enough)" if gated else ""
+        among, instead = _memories(stored.memories), "try other words"
+        if _is_filtered(request):
+            among, instead = f"what has these types and tags, of {among}", "leave them out, try other words"
         return (
-            f"No confident match among {_memories(stored.memories)}{near}. That is no evidence for the opposite: "
-            "try other words, or ask; do not assume."
+            f"No confident match among {among}{near}. That is no evidence for the opposite: "
+            f"{instead}, or ask; do not assume."
         )
     return _of_results(best)
 
@@ -62,11 +66,23 @@ def _of_past(best: Scored | None) -> str:
     return f"The first result {sure}. It held at that instant and may be superseded since: ask memory_history."
 
 
-def of_browsing(*, shown: int, more: bool, stored: Stored) -> str:
-    if stored.memories == 0:
+def of_browsing(request: Search, *, shown: int, more: bool, stored: Stored) -> str:
+    """`shown` on this page, `stored` of what the caller may see now."""
+    if stored.memories == 0 and request.as_of is None:
         return "Nothing is stored in this project yet."
     rest = " Pass next_cursor for the next page." if more else ""
-    return f"{shown} of {_memories(stored.memories)}, newest first.{rest}"
+    return f"{shown} of {_browsed(request, stored)}, newest first.{rest}"
+
+
+def _browsed(request: Search, stored: Stored) -> str:
+    which = "the memories with these types and tags" if _is_filtered(request) else "the memories"
+    if request.as_of is not None:
+        return f"{which} that held at that instant"
+    return which if _is_filtered(request) else _memories(stored.memories)
+
+
+def _is_filtered(request: Search) -> bool:
+    return request.types is not None or bool(request.tags)
 
 
 def _memories(count: int) -> str:

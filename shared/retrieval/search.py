@@ -49,7 +49,7 @@ async def search(
     return Found(
         results=hits,
         confidence=guidance.confidence(best),
-        guidance=guidance.of_search(best, stored=told, gated=ranked.gated, past=request.as_of is not None),
+        guidance=guidance.of_search(request, best, stored=told, gated=ranked.gated),
         semantic_coverage=told.semantic_coverage,
         degraded=meaning.degraded or _of_the_past(request, told),
     )

@@ -237,6 +237,19 @@ async def test_silence_is_told_with_how_much_came_near(searcher: Searcher) -> No
     assert found.guidance.startswith("No confident match among 1 memory (1 came near, but not near enough).")
 
 
+async def test_a_filter_that_leaves_nothing_is_told_apart_from_silence(searcher: Searcher) -> None:
+    # Fails without _is_filtered in shared/retrieval/guidance.py: the memory that answers was said not to match.
+    await searcher.saved("We keep sessions in signed cookies.", NORTH)
+    found = await searcher.search("sessions signed cookies", NORTH, tags=("web",))
+    browsed = await searcher.search(None, tags=("web",))
+    past = await searcher.search(None, as_of=datetime.now(UTC))
+
+    assert found.guidance.startswith("No confident match among what has these types and tags, of 1 memory.")
+    assert "leave them out" in found.guidance
+    assert browsed.guidance == "0 of the memories with these types and tags, newest first."
+    assert past.guidance == "1 of the memories that held at that instant, newest first."
+
+
 async def test_an_empty_project_says_that_nothing_is_stored(searcher: Searcher) -> None:
     found = await searcher.search("anything", NORTH)
 
