@@ -64,7 +64,7 @@ async def calibrate(
         rows = await connection.fetch(_SAMPLE, scope.project_id, model.name, SENTENCES_MAX)
     if len(rows) < MEMORIES_MIN:
         raise ConfigurationError(
-            f"{scope.slug} has vectors of {len(rows)} memories; calibration needs {MEMORIES_MIN}.",
+            f"Memories with vectors in {scope.slug}: {len(rows)}; calibration needs {MEMORIES_MIN}.",
             next="Calibrate with a larger project, or wait until its memories are embedded.",
         )
     vectors: dict[UUID, str] = {}
