@@ -16,9 +16,9 @@ from rich.table import Table
 from tests.eval import contexts
 from tests.eval.contexts import Spent
 from tests.eval.graded import DATA, TRANSFER, GradedSet
-from tests.eval.measures import Scored, Summary, summary
+from tests.eval.measures import Gain, Scored, Summary, gain, summary
 from tests.eval.running import WORDS_ONLY, askings, database, run, world
-from tests.eval.strategies import DEFAULT, MAXSIM, STRATEGIES
+from tests.eval.strategies import BASELINE, DEFAULT, MAXSIM, STRATEGIES
 from tests.eval.vectors import Embeddings
 
 BASELINE_FILE = Path(__file__).parent / "baseline.json"
@@ -92,10 +92,22 @@ def _kinds(scored: list[Scored]) -> dict[str, list[Scored]]:
     return dict(sorted(kinds.items()))
 
 
+def _gains(scored: list[Scored], reference: list[Scored]) -> dict[str, Gain]:
+    return {
+        "ndcg": gain([one.ndcg for one in scored], [one.ndcg for one in reference]),
+        "precision": gain([one.precision for one in scored], [one.precision for one in reference]),
+        "f1": gain([one.f1 for one in scored], [one.f1 for one in reference]),
+    }
+
+
 def _told(results: Results, spent: list[Spent], half: str) -> dict[str, object]:
     strategies: dict[str, object] = {
         name: {
             "all": summary(_half(scored, half)).as_dict(),
+            "gains": {
+                measure: asdict(told)
+                for measure, told in _gains(_half(scored, half), _half(results[BASELINE], half)).items()
+            },
             "kinds": {kind: summary(part).as_dict() for kind, part in _kinds(_half(scored, half)).items()},
         }
         for name, scored in results.items()
@@ -137,6 +149,7 @@ def _show(results: Results, spent: list[Spent], half: str) -> None:
     for name, scored in parts.items():
         _row(table, name, summary(scored))
     CONSOLE.print(table)
+    _against(f"{half} half, query by query against {BASELINE}: gain and its 95 % interval", parts)
     for measure, said in _BY_KIND.items():
         _matrix(f"{half} half by kind: {measure}", parts, said)
     _saving(f"{half} half: a context of {contexts.BUDGET:,} tokens", contexts.saving(_spent(spent, half)))
@@ -154,6 +167,14 @@ _OVERALL = (
     "leaks",
     "n",
 )
+
+
+def _against(title: str, parts: Results) -> None:
+    table = _table(title, ("nDCG@10", "precision", "F1"))
+    for name, scored in parts.items():
+        if name != BASELINE:
+            table.add_row(name, *map(str, _gains(scored, parts[BASELINE]).values()))
+    CONSOLE.print(table)
 
 
 def _matrix(title: str, parts: Results, said: Callable[[Summary], str]) -> None:

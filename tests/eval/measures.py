@@ -103,6 +103,24 @@ def summary(scored: Sequence[Scored]) -> Summary:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What one strategy has more than another, query by query: the mean and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
+
+
+def gain(of: Sequence[float | None], over: Sequence[float | None]) -> Gain:
+    """Paired, so that how hard the queries are cancels out; a query without the measure takes no part."""
+    gains = [one - other for one, other in zip(of, over, strict=True) if one is not None and other is not None]
+    return Gain(_mean(gains), *interval(gains))
+
+
 def interval(values: Sequence[float | None]) -> tuple[float, float]:
     """The 95 % interval of the mean by bootstrap, the same at every run; zeros for nothing."""
     if not values:
