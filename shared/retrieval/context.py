@@ -30,7 +30,14 @@ CANDIDATES_MAX = 100
 CANDIDATES_OF_TYPE = 100
 # What proves enough for an exploratory search does so here, and more is taken beside the best: the budget chooses.
 _CUT = Cut(gate=CUTS[Mode.EXPLORATORY].gate, share=0.4)
+WEIGHED_CHARACTERS_MAX = 200_000
+"""Six times what the largest budget holds of prose, a tenth of a second: the loop that weighs serves others too."""
+
 ESTIMATOR = "upper bound over o200k, cl100k, Claude and BERT tokenizers"
+
+
+# A memory with its content, and its value.
+_Considered = tuple[asyncpg.Record | dict[str, Any], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +85,13 @@ async def context(
 ) -> Context:
     """The brief of what this caller may find; `meaning` and `asked` as for a search."""
     if request.query is None:
-        candidates = await _valued(connection, scope, author, request)
+        considered = await _valued(connection, scope, author, request)
         degraded = None
     else:
         asked, meaning = await understand(connection, scope, author, request.query, meaning, asked=asked)
-        candidates = await _found(connection, scope, author, request, asked=asked, meaning=meaning)
+        considered = await _found(connection, scope, author, request, asked=asked, meaning=meaning)
         degraded = meaning.degraded
+    candidates, unweighed = _weighed(considered, budget=request.token_budget)
     overhead = tokens.estimate(brief.title(scope.slug) + "".join(map(brief.heading, _types(candidates))))
     chosen, dropped = select(candidates, budget=request.token_budget, overhead=overhead)
     text = brief.render(scope.slug, chosen)
@@ -91,7 +99,7 @@ async def context(
         brief=text,
         items=tuple(_item(one) for one in chosen),
         budget=Budget(request.token_budget, tokens.bound(tokens.estimate(text))),
-        selection=Selection(len(candidates), len(chosen), dropped),
+        selection=Selection(len(considered), len(chosen), dropped + unweighed),
         degraded=degraded,
     )
 
@@ -104,7 +112,7 @@ async def _found(
     *,
     asked: Asked,
     meaning: Meaning,
-) -> list[Candidate]:
+) -> list[_Considered]:
     """What retrieval finds near the best; nothing where nothing proves enough even for an exploratory search."""
     search = Search(query=request.query, types=request.types, limit=CANDIDATES_MAX)
     found = await gather(connection, scope, author, search, asked, vector=meaning.vector)
@@ -113,21 +121,38 @@ async def _found(
     rows = await shown(connection, scope, revisions, None)
     told = [(rows[one.evidence.memory_id], one.score) for one in near if one.evidence.memory_id in rows]
     # Squared, so that twice as near is worth four times the tokens.
-    return [_candidate(row, score * score) for row, score in told]
+    return [(row, score * score) for row, score in told]
 
 
 async def _valued(
     connection: asyncpg.Connection, scope: ProjectScope, author: Author, request: ContextRequest
-) -> list[Candidate]:
+) -> list[_Considered]:
     types = None if request.types is None else [memory_type.value for memory_type in request.types]
     rows = await connection.fetch(_VALUED, scope.project_id, author.conversation, types, CANDIDATES_OF_TYPE)
-    return [_candidate(row, _value(row)) for row in rows]
+    return [(row, _value(row)) for row in rows]
 
 
 def _value(row: asyncpg.Record) -> float:
     """Importance, and less for what stands further down among its type; the clock has no part in it."""
     importance = 50 if row["importance"] is None else row["importance"]
     return float((0.1 + importance / 100) / math.log2(row["place"] + 1))
+
+
+def _weighed(considered: Sequence[_Considered], *, budget: int) -> tuple[list[Candidate], Dropped]:
+    """The best of them, up to WEIGHED_CHARACTERS_MAX in all, and why others are not weighed."""
+    weighed: list[Candidate] = []
+    left = WEIGHED_CHARACTERS_MAX
+    unweighed = Dropped()
+    for row, value in sorted(considered, key=lambda one: (-one[1], one[0]["memory_id"])):
+        length = len(row["content"])
+        if length > tokens.CHARACTERS_OF_A_TOKEN_MAX * budget:
+            unweighed += Dropped(too_large_alone=1)
+        elif length > left:
+            unweighed += Dropped(no_budget_left=1)
+        else:
+            left -= length
+            weighed.append(_candidate(row, value))
+    return weighed, unweighed
 
 
 def _candidate(row: asyncpg.Record | dict[str, Any], value: float) -> Candidate:

@@ -42,6 +42,13 @@ class Dropped:
     no_budget_left: int = 0
     too_large_alone: int = 0
 
+    def __add__(self, other: Dropped) -> Dropped:
+        return Dropped(
+            self.too_similar + other.too_similar,
+            self.no_budget_left + other.no_budget_left,
+            self.too_large_alone + other.too_large_alone,
+        )
+
 
 @dataclass(slots=True)
 class _Purse:
@@ -72,11 +79,8 @@ def select(candidates: Sequence[Candidate], *, budget: int, overhead: Estimate) 
     left = sorted(fitting, key=lambda one: one.memory_id)
     chosen: list[Candidate] = []
     similar = 0
-    while left:
-        affordable = [one for one in left if purse.affords(one)]
-        if not affordable:
-            break
-        granted = [one for one in affordable if purse.grants(one)] or affordable
+    while left := [one for one in left if purse.affords(one)]:
+        granted = [one for one in left if purse.grants(one)] or left
         best = max(granted, key=lambda one: (one.value / one.cost.dearest) * (1 - nearest[one.memory_id]))
         left.remove(best)
         if nearest[best.memory_id] >= TOO_SIMILAR_FROM:
@@ -86,8 +90,9 @@ def select(candidates: Sequence[Candidate], *, budget: int, overhead: Estimate) 
         purse.pay(best)
         for one in left:
             nearest[one.memory_id] = max(nearest[one.memory_id], _overlap(one.words, best.words))
+    without_room = len(fitting) - len(chosen) - similar
     too_large = len(candidates) - len(fitting)
-    return chosen, Dropped(too_similar=similar, no_budget_left=len(left), too_large_alone=too_large)
+    return chosen, Dropped(too_similar=similar, no_budget_left=without_room, too_large_alone=too_large)
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:

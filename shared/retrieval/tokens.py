@@ -8,13 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+# Only the beginning of a run of letters looks for a digit behind it: where each piece of a run does so, 32,000 letters
+# in camel case take 5.6 s instead of 0.02.
 _PIECE = re.compile(
-    r"(?P<mixed>(?:[0-9]+[A-Za-z]|[A-Za-z]+[0-9])[A-Za-z0-9]*)"
-    r"|(?P<word>[A-Z]?[a-z]+)|(?P<capitals>[A-Z]+)|(?P<digits>[0-9]+)|(?P<space>[ \t]+)|(?P<newline>\n)"
-    r"|(?P<mark>[!-/:-@\[-`{-~])|(?P<accented>[\u00a1-\u024f])|(?P<greek>[\u0370-\u052f])"
-    r"|(?P<semitic>[\u0530-\u077f])|(?P<han>[\u3400-\u9fff])|(?P<kana>[\u3040-\u30ff\uff66-\uff9d])"
-    r"|(?P<hangul>[\uac00-\ud7af])|(?P<general>[\u2000-\u206f\u3000-\u303f\uff00-\uff65])"
-    r"|(?P<symbol>[\u2070-\u2bff\ufe0f])|(?P<other>[\u0000-\uffff])|(?P<astral>.)",
+    r"(?P<mixed>(?:[0-9]++[A-Za-z]|(?<![A-Za-z])[A-Za-z]++[0-9])[A-Za-z0-9]*+)"
+    r"|(?P<word>[A-Z]?[a-z]+)|(?P<capitals>[A-Z]+)|(?P<digits>[0-9]+)|(?P<space>[ \t]+)|(?P<newline>\n+)"
+    r"|(?P<mark>[!-/:-@\[-`{-~]+)|(?P<accented>[\u00a1-\u024f]+)|(?P<greek>[\u0370-\u052f]+)"
+    r"|(?P<semitic>[\u0530-\u077f]+)|(?P<han>[\u3400-\u9fff]+)|(?P<kana>[\u3040-\u30ff\uff66-\uff9d]+)"
+    r"|(?P<hangul>[\uac00-\ud7af]+)|(?P<general>[\u2000-\u206f\u3000-\u303f\uff00-\uff65]+)"
+    r"|(?P<symbol>[\u2070-\u2bff\ufe0f]+)|(?P<other>[\u0000-\uffff])|(?P<astral>[\U00010000-\U0010ffff]+)",
     re.DOTALL,
 )
 
@@ -35,6 +37,9 @@ class Estimate:
 
     def __add__(self, other: Estimate) -> Estimate:
         return Estimate(self.pairs + other.pairs, self.pieces + other.pieces)
+
+    def __mul__(self, times: int) -> Estimate:
+        return Estimate(self.pairs * times, self.pieces * times)
 
     @property
     def dearest(self) -> float:
@@ -66,6 +71,9 @@ _CAPITALS, _CAPITAL_MORE = Estimate(1.2, 1.9), 0.29
 _THREE_DIGITS, _DIGIT = Estimate(1.36, 0.8), Estimate(0.05, 0.27)
 _MIXED, _CHARACTER = Estimate(0.3, 0.3), 0.72
 _SPACE_MORE = 0.1
+
+CHARACTERS_OF_A_TOKEN_MAX = 10
+"""Of blanks, the cheapest."""
 
 
 def estimate(text: str) -> Estimate:
@@ -101,7 +109,7 @@ def _weight(kind: str | None, length: int) -> Estimate:
         case "space":
             return _more(NOTHING, _SPACE_MORE * (length - 1))
         case _:
-            return _EACH[kind]
+            return _EACH[kind] * length
 
 
 def _word(letters: int) -> Estimate:

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
+
+import pytest
 
 from shared.domain import MemoryType, Scope
 from shared.retrieval import tokens
-from shared.retrieval.context import Context, context
+from shared.retrieval.context import WEIGHED_CHARACTERS_MAX, Context, context
 from shared.retrieval.meaning import UNKNOWN, Meaning
 from shared.retrieval.requests import ContextRequest, Mode
+from shared.retrieval.selection import Dropped
+from shared.retrieval.tokens import Estimate
 from tests.retrieval.searching import MODEL, Searcher, Vector
 
 NORTH, EAST = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
@@ -90,6 +95,34 @@ async def test_every_budget_is_kept_and_retired_memories_cost_nothing(searcher: 
             assert told.budget.used <= budget
             assert told.budget.used == tokens.bound(tokens.estimate(told.brief))
             assert "Old note" not in told.brief
+
+
+async def test_no_more_is_weighed_than_a_budget_could_hold(searcher: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Fails without _weighed: 16 long memories are 480,000 characters, each weighed on the loop that serves all callers.
+    small = await searcher.saved("Sessions live in cookies.", importance=1)
+    for number in range(16):
+        await searcher.saved(f"Log {number}\n" + f"camelCase{number} " * 2_000, importance=90)
+    weighed: list[int] = []
+    estimate = tokens.estimate
+
+    def counted(text: str) -> Estimate:
+        weighed.append(len(text))
+        return estimate(text)
+
+    monkeypatch.setattr(tokens, "estimate", counted)
+    told = await asked(searcher, token_budget=2_000)
+
+    assert sum(weighed) < 1_000
+    assert [item.memory_id for item in told.items] == [small]
+    assert told.selection.dropped == Dropped(too_large_alone=16)
+
+    weighed.clear()
+    told = await asked(searcher, token_budget=8_000)
+
+    assert sum(weighed) < WEIGHED_CHARACTERS_MAX + 10_000
+    assert small in {item.memory_id for item in told.items}
+    assert told.selection.considered == 17
+    assert sum(asdict(told.selection.dropped).values()) == 17 - told.selection.selected
 
 
 async def test_more_important_memories_come_first_where_nothing_is_asked(searcher: Searcher) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
 from uuid import UUID
 
@@ -48,6 +49,20 @@ def test_the_dearest_tokenizer_counts_85_of_100_where_there_is_enough_to_say() -
     briefs = [rendered(spread(contents), budgets[name]) for name, contents in CLASSES.items()]
     for (name, budget), counted in zip(budgets.items(), counts(briefs), strict=True):
         assert 0.85 * budget <= max(counted) <= budget, (name, dict(zip(NAMES, counted, strict=True)))
+
+
+@pytest.mark.parametrize("unit", ["aB", "a", "A", "1", "a1", " ", "a ", "1 ", "é", "漢", "ก", "_", "😀", "\n"])
+def test_the_time_of_an_estimate_grows_with_the_text(unit: str) -> None:
+    # Fails without the look behind of `mixed`: each piece of aBaB... looks for a digit behind the rest, for seconds.
+    begun = time.process_time()
+    tokens.estimate((unit * 32_000)[:32_000])
+    assert time.process_time() - begun < 0.5
+
+
+def test_no_text_has_more_characters_to_a_token() -> None:
+    for unit in [" ", "\t", "\n", "a", "aB", "1", "漢", "_", " \n"]:
+        text = unit * 1_000
+        assert tokens.estimate(text).dearest * tokens.CHARACTERS_OF_A_TOKEN_MAX >= len(text) - 10
 
 
 def test_what_says_nearly_the_same_is_dropped() -> None:
