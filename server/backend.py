@@ -138,7 +138,13 @@ class Memories(Protocol):
         ...
 
     async def history(
-        self, connection: Connection, scope: ProjectScope, author: Author, memory_id: UUID
+        self,
+        connection: Connection,
+        scope: ProjectScope,
+        author: Author,
+        memory_id: UUID,
+        *,
+        before_revision: int | None = None,
     ) -> History: ...
 
     async def stats(self, connection: Connection, scope: ProjectScope, author: Author) -> Stats: ...

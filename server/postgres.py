@@ -227,9 +227,15 @@ class _Memories:
         return await similar(connection, scope, author, content, written=written, meaning=understood, deadline_s=LATE_S)
 
     async def history(
-        self, connection: asyncpg.Connection, scope: ProjectScope, author: Author, memory_id: UUID
+        self,
+        connection: asyncpg.Connection,
+        scope: ProjectScope,
+        author: Author,
+        memory_id: UUID,
+        *,
+        before_revision: int | None = None,
     ) -> History:
-        told = await history(connection, scope, author, memory_id)
+        told = await history(connection, scope, author, memory_id, before_revision=before_revision)
         self._upkeep.counters.count(scope.project_id, [memory_id], "history")
         return told
 

@@ -39,6 +39,10 @@ def expected_revision(value: object) -> int:
     return whole("expected_revision", value, least=1, most=REVISION_MAX)
 
 
+def before_revision(value: object) -> int:
+    return whole("before_revision", value, least=2, most=REVISION_MAX)
+
+
 def memory_id(value: object, argument: str = "memory_id") -> UUID:
     if not isinstance(value, str) or not UUID_PATTERN.fullmatch(value):
         raise InvalidArgument(

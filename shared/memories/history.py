@@ -14,6 +14,8 @@ from shared import statements
 from shared.domain import Author, AuthorKind, MemoryType, ProjectScope, Scope, Status
 from shared.memories.refusals import not_found
 
+REVISIONS_MAX = 1_000
+CONTENT_BYTES_MAX = 1024 * 1024
 ATTESTATIONS_MAX = 200
 EVENTS_MAX = 500
 
@@ -74,7 +76,11 @@ class AuditEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """`revisions` is complete; attestations are the first ATTESTATIONS_MAX, events the last EVENTS_MAX."""
+    """What fits into one answer: attestations are the first ATTESTATIONS_MAX, events the last EVENTS_MAX.
+
+    `revisions` are the newest, up to REVISIONS_MAX and to the one that passes CONTENT_BYTES_MAX; `earlier_revisions`
+    is how many were before them, None for none.
+    """
 
     memory_id: UUID
     status: Status
@@ -85,12 +91,20 @@ class History:
     superseded_by: UUID | None
     supersedes: tuple[UUID, ...]
     revisions: tuple[Revision, ...]
+    earlier_revisions: int | None
     attestations: tuple[Attestation, ...]
     events: tuple[AuditEvent, ...]
 
 
-async def history(connection: asyncpg.Connection, scope: ProjectScope, author: Author, memory_id: UUID) -> History:
-    """The history of a memory that this caller may see, all read at one instant.
+async def history(
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    author: Author,
+    memory_id: UUID,
+    *,
+    before_revision: int | None = None,
+) -> History:
+    """The history of a memory that this caller may see, all read at one instant; its newest revisions, or those before.
 
     Raises MemoryNotFound, also for another project's and another conversation's memory.
     """
@@ -98,7 +112,9 @@ async def history(connection: asyncpg.Connection, scope: ProjectScope, author: A
         life = await connection.fetchrow(_LIFECYCLE, scope.project_id, memory_id, author.conversation)
         if life is None:
             raise not_found(scope, memory_id)
-        revisions = await connection.fetch(_REVISIONS, scope.project_id, memory_id)
+        revisions = await connection.fetch(
+            _REVISIONS, scope.project_id, memory_id, before_revision, REVISIONS_MAX, CONTENT_BYTES_MAX
+        )
         attestations = await connection.fetch(_ATTESTATIONS, scope.project_id, memory_id, ATTESTATIONS_MAX)
         events = await connection.fetch(_AUDIT_EVENTS, scope.project_id, memory_id, EVENTS_MAX, author.conversation)
         predecessors = await connection.fetch(_PREDECESSORS, scope.project_id, memory_id, author.conversation)
@@ -112,6 +128,7 @@ async def history(connection: asyncpg.Connection, scope: ProjectScope, author: A
         superseded_by=life["superseded_by"],
         supersedes=tuple(row["id"] for row in predecessors),
         revisions=tuple(Revision(**_said(row)) for row in revisions),
+        earlier_revisions=revisions[0]["revision"] - 1 or None if revisions else None,
         attestations=tuple(Attestation(**_said(row)) for row in attestations),
         events=tuple(_event(row) for row in events),
     )

@@ -345,11 +345,19 @@ WHERE memory.project_id = $1::uuid AND memory.id = $2::uuid
 SELECT clock_timestamp();
 
 -- name: revisions
--- $1 project uuid, $2 memory uuid
+-- The newest ones, oldest first: as many as begin within a number of bytes of content, one at least.
+-- $1 project uuid, $2 memory uuid, $3 only those before it int, $4 revisions int, $5 bytes int
 SELECT revision_no AS revision, origin, content, type, category, tags, importance, expires_at, author_client,
        author_kind, source, reason, valid_from, valid_to, purged_at
-FROM memhub.memory_revisions
-WHERE project_id = $1::uuid AND memory_id = $2::uuid
+FROM (
+    SELECT *, sum(octet_length(coalesce(content, ''))) OVER (
+               ORDER BY revision_no DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_of_newer
+    FROM memhub.memory_revisions
+    WHERE project_id = $1::uuid AND memory_id = $2::uuid AND ($3::int IS NULL OR revision_no < $3)
+    ORDER BY revision_no DESC
+    LIMIT $4::int
+) AS newest
+WHERE coalesce(bytes_of_newer, 0) < $5::int
 ORDER BY revision_no;
 
 -- name: attestations

@@ -46,8 +46,10 @@ class Client:
     async def restore(self, memory_id: UUID, **said: Any) -> Forgotten:
         return await forget.restore(self.connection, self.scope, self.author, memory_id, **said)
 
-    async def history(self, memory_id: UUID) -> History:
-        return await history.history(self.connection, self.scope, self.author, memory_id)
+    async def history(self, memory_id: UUID, *, before_revision: int | None = None) -> History:
+        return await history.history(
+            self.connection, self.scope, self.author, memory_id, before_revision=before_revision
+        )
 
     def speaking(self, client: str | None = None, *, conversation: str | None = None) -> Client:
         """The same connection and project, spoken by another."""

@@ -6,6 +6,7 @@ import pytest
 
 from shared.domain import MemoryType, Scope, Status
 from shared.errors import MemoryNotFound
+from shared.memories.history import CONTENT_BYTES_MAX
 from tests.memories.clients import Client, client_of
 
 
@@ -69,3 +70,20 @@ async def test_a_history_is_seen_where_its_memory_is_seen(cursor: Client) -> Non
     for unseen in (private, elsewhere, uuid4()):
         with pytest.raises(MemoryNotFound):
             await cursor.speaking(conversation="talk-2").history(unseen)
+
+
+async def test_a_long_history_is_told_in_answers_of_bounded_size(cursor: Client) -> None:
+    # Fails without bytes_of_newer in memories.sql: 500 revisions of 31 kB were one answer of 29 MB.
+    memory_id = await cursor.saved("Revision 1")
+    for revision in range(2, 41):
+        await cursor.revise(memory_id, revision - 1, f"Revision {revision} " + "long " * 6_000)
+    newest = await cursor.history(memory_id)
+
+    assert sum(len(each.content or "") for each in newest.revisions) < CONTENT_BYTES_MAX + 32_000
+    assert newest.revisions[-1].revision == 40
+    told = list(newest.revisions)
+    assert newest.earlier_revisions == told[0].revision - 1 > 0
+    while told[0].revision > 1:
+        told[:0] = (await cursor.history(memory_id, before_revision=told[0].revision)).revisions
+    assert [each.revision for each in told] == list(range(1, 41))
+    assert (await cursor.history(memory_id, before_revision=2)).earlier_revisions is None

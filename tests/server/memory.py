@@ -245,7 +245,15 @@ class InMemory:
             degraded="lexical only",
         )
 
-    async def history(self, connection: Any, scope: ProjectScope, author: Author, memory_id: UUID) -> History:
+    async def history(
+        self,
+        connection: Any,
+        scope: ProjectScope,
+        author: Author,
+        memory_id: UUID,
+        *,
+        before_revision: int | None = None,
+    ) -> History:
         memory = await self.read(connection, scope, author, memory_id)
         revision = Revision(
             revision=1,
@@ -265,6 +273,7 @@ class InMemory:
             purged_at=None,
         )
         return History(
+            earlier_revisions=None,
             memory_id=memory_id,
             status=memory.status,
             scope=memory.scope,
