@@ -1,4 +1,4 @@
-"""Where clients find the socket: in the cluster's folder, or through a short private link to it."""
+"""Where clients find a socket: in its own folder, or through a short private link to that."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import os
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 from shared.embedded.folder import ELSEWHERE
@@ -14,6 +15,7 @@ from shared.errors import ConfigurationError
 PORT = 5432
 # sockaddr_un holds 108 bytes on Linux and 104 on macOS, with the closing NUL.
 SOCKET_PATH_BYTES_MAX = 103
+LEFT_BEHIND_AFTER_S = 24 * 60 * 60
 
 
 def socket_path(socket_dir: Path) -> Path:
@@ -21,27 +23,32 @@ def socket_path(socket_dir: Path) -> Path:
 
 
 def client_folder(cluster: Path) -> Path:
-    """The folder to give to a driver as its host.
+    """The folder to give to a driver as its host."""
+    return reachable(cluster, socket_path(cluster).name)
 
-    The socket itself always lies in the cluster's folder: a folder under /run is removed at logout and
-    would take a socket with it, a link is simply made again by the next process.
+
+def reachable(folder: Path, socket: str) -> Path:
+    """The folder by a name under which the socket in it can be bound and found.
+
+    The socket itself always lies in the folder: one under /run is removed at logout and would take a socket with it, a
+    link is simply made again by the next process. Raises ConfigurationError where no private place is left for it.
     """
-    return cluster if _fits(cluster) else _linked(cluster)
+    return folder if _fits(folder, socket) else _linked(folder, socket)
 
 
-def _fits(folder: Path) -> bool:
+def _fits(folder: Path, socket: str) -> bool:
     # Drivers split their host at commas.
-    return len(os.fsencode(socket_path(folder))) <= SOCKET_PATH_BYTES_MAX and "," not in str(folder)
+    return len(os.fsencode(folder / socket)) <= SOCKET_PATH_BYTES_MAX and "," not in str(folder)
 
 
-def _linked(cluster: Path) -> Path:
-    name = hashlib.sha256(os.fsencode(cluster)).hexdigest()[:16]
+def _linked(folder: Path, socket: str) -> Path:
+    name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
     for base in _bases():
-        if _fits(base / name) and is_private(base):
-            _point(base / name, cluster)
+        if _fits(base / name, socket) and is_private(base):
+            _point(base / name, folder)
             return base / name
     raise ConfigurationError(
-        f"The path of {cluster} is too long for a socket and no private short folder could be made: "
+        f"The path of {folder} is too long for a socket and no private short folder could be made: "
         f"{_bases()[-1]} is not a folder of mode 0700 of this user.",
         next=f"Remove that folder, or {ELSEWHERE}.",
     )
@@ -70,7 +77,16 @@ def is_private(folder: Path) -> bool:
 def _point(link: Path, target: Path) -> None:
     if link.is_symlink() and os.readlink(link) == str(target):
         return
+    _tidy(link.parent)
     passing = link.with_name(f"{link.name}.{os.getpid()}")
     passing.unlink(missing_ok=True)
     passing.symlink_to(target)
     passing.replace(link)
+
+
+def _tidy(base: Path) -> None:
+    """Takes away links to what is gone; a fresh one may be to what its process is about to make."""
+    old = time.time() - LEFT_BEHIND_AFTER_S
+    for link in base.iterdir():
+        if link.is_symlink() and not link.exists() and link.lstat().st_mtime < old:
+            link.unlink(missing_ok=True)

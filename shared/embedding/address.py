@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from shared.errors import ConfigurationError
+from shared.embedded.sockets import reachable
 from shared.settings import Settings
 
-# The shortest limit of the systems we know: 104 bytes with the closing NUL (macOS); 108 on Linux.
-SOCKET_PATH_BYTES_MAX = 103
+SOCKET = "run/embedder.sock"
 
 _VERSIONED = re.compile(r"/v\d+[a-z0-9]*$")
 
@@ -31,17 +30,8 @@ def embedder_address(settings: Settings) -> EmbedderAddress:
 
 
 def embedder_socket(data_dir: Path) -> Path:
-    """The socket of the embedder actor under that data folder.
-
-    Raises ConfigurationError where no socket can have so long a path.
-    """
-    path = data_dir / "run" / "embedder.sock"
-    if len(str(path).encode()) > SOCKET_PATH_BYTES_MAX:
-        raise ConfigurationError(
-            f"MEMHUB_DATA_DIR: a socket in it would have a path of more than {SOCKET_PATH_BYTES_MAX} bytes.",
-            next="Name a shorter folder.",
-        )
-    return path
+    """The socket of the embedder actor under that data folder, however long its path. Raises ConfigurationError."""
+    return reachable(data_dir, SOCKET) / SOCKET
 
 
 def embeddings_url(base: str) -> str:

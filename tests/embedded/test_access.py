@@ -153,6 +153,23 @@ def test_a_link_folder_prepared_by_somebody_else_is_not_used(folder: Path, as_ro
     assert sockets.is_private(folder / "fresh")
 
 
+def test_links_to_folders_that_are_gone_do_not_pile_up(folder: Path) -> None:
+    """Holds by sockets._tidy, which leaves a fresh link to what is still to be made."""
+    links = []
+    for number in range(3):
+        data_dir = folder / (f"long{number}" * 12) / ("path" * 20)
+        if number == 0:
+            data_dir.mkdir(parents=True)
+        links.append(sockets.client_folder(data_dir))
+        os.utime(links[-1], (0, 0), follow_symlinks=False)
+    links.append(sockets.client_folder(folder / ("longer" * 12) / ("path" * 20)))
+    links.append(sockets.client_folder(folder / ("longest" * 12) / ("path" * 20)))
+
+    assert [link.is_symlink() for link in links] == [True, False, False, True, True]
+    for link in links:
+        link.unlink(missing_ok=True)
+
+
 def test_a_lock_file_that_is_a_link_is_not_followed(empty_dir: Path) -> None:
     """Holds by O_NOFOLLOW in locks._try."""
     layout = folders.claim(empty_dir)

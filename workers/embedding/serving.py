@@ -127,7 +127,8 @@ def _claimed(place: Place) -> Iterator[socket.socket | None]:
 
 @contextmanager
 def _claimed_file(path: Path) -> Iterator[socket.socket | None]:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Through its link a folder that is still to be made cannot be made.
+    path.parent.resolve().mkdir(mode=0o700, parents=True, exist_ok=True)
     path.parent.chmod(0o700)
     with path.with_suffix(".lock").open("a") as lock:
         if not _locked(lock):
