@@ -34,7 +34,7 @@ def of_search(request: Search, best: Scored | None, *, stored: Stored, gated: in
         return "Nothing is stored in this project yet: this says nothing about what holds. Ask, do not assume."
     if best is None:
         near = f" ({gated} came near, but not near enough)" if gated else ""
-        among, instead = _memories(stored.memories), "try other words"
+        among, instead = str(stored), "try other words"
         if _is_filtered(request):
             among, instead = f"what has these types and tags, of {among}", "leave them out, try other words"
         return (
@@ -78,12 +78,8 @@ def _browsed(request: Search, stored: Stored) -> str:
     which = "the memories with these types and tags" if _is_filtered(request) else "the memories"
     if request.as_of is not None:
         return f"{which} that held at that instant"
-    return which if _is_filtered(request) else _memories(stored.memories)
+    return which if _is_filtered(request) else str(stored)
 
 
 def _is_filtered(request: Search) -> bool:
     return request.types is not None or bool(request.tags)
-
-
-def _memories(count: int) -> str:
-    return "1 memory" if count == 1 else f"{count} memories"

@@ -31,7 +31,9 @@ class Stored:
     semantic_coverage: float
 
     def __str__(self) -> str:
-        return str(self.memories) if self.memories < COUNTED_MAX else f"more than {COUNTED_MAX}"
+        if self.memories < COUNTED_MAX:
+            return "1 memory" if self.memories == 1 else f"{self.memories} memories"
+        return f"{COUNTED_MAX:,} memories or more"
 
 
 async def stored(

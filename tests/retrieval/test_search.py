@@ -7,11 +7,12 @@ import pytest
 
 from shared.domain import MemoryType, Scope
 from shared.errors import InvalidArgument
-from shared.retrieval import evidence, frequencies, terms
+from shared.retrieval import evidence, frequencies, guidance, terms
 from shared.retrieval.evidence import gather
 from shared.retrieval.meaning import Meaning
 from shared.retrieval.ranking import Ranking, Strategy
 from shared.retrieval.requests import Mode, Search
+from shared.retrieval.results import COUNTED_MAX, Stored
 from shared.retrieval.search import OTHER_MODEL, PAST_LEXICAL, PAST_NOT_BUILT, search
 from tests.memories.clients import client_of
 from tests.retrieval.searching import MODEL, Searcher
@@ -335,3 +336,15 @@ def test_the_first_pass_grows_with_the_project() -> None:
     # Three of a hundred: with 1,000 of 100,000, four of a hundred neighbours were lost.
     sizes = (14_999, 15_000, 33_333, 50_000, 100_000)
     assert [evidence.first_pass_chunks(size) for size in sizes] == [None, 1_000, 1_000, 1_500, 3_000]
+
+
+@pytest.mark.parametrize(
+    ("memories", "told"), [(1, "1 memory"), (999, "999 memories"), (COUNTED_MAX, "1,000 memories or more")]
+)
+def test_a_count_that_ended_early_is_not_told_as_exact(memories: int, told: str) -> None:
+    stored = Stored(memories, 1.0)
+    browsed = guidance.of_browsing(Search(), shown=1, more=False, stored=stored)
+    silent = guidance.of_search(Search(query="q"), None, stored=stored, gated=0)
+
+    assert browsed == f"1 of {told}, newest first."
+    assert silent.startswith(f"No confident match among {told}.")
