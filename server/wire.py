@@ -34,7 +34,7 @@ class Wire:
 
 
 def claim() -> Wire:
-    """Move the protocol to private descriptors.
+    """Move the protocol to private descriptors, blocking whatever whoever opened them made of them.
 
     Afterwards stdin is empty and stdout is stderr for every library, print and child process.
     """
@@ -43,6 +43,8 @@ def claim() -> Wire:
         stdin=fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE),
         stdout=fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE),
     )
+    os.set_blocking(wire.stdin, True)
+    os.set_blocking(wire.stdout, True)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
