@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import gc
-import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from uuid import UUID, uuid5
 
 import asyncpg
-import httpx
+import httpx2
 
 from ops import bars
 from ops.files import FileRefused, is_regular, naming
@@ -169,33 +169,37 @@ def _passing() -> Iterator[Path]:
 
 
 def _piped(path: Path) -> Path:
-    with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+    _keep(iter(partial(sys.stdin.buffer.read, _CHUNK_BYTES), b""), path, "standard input")
     return path
 
 
 def _fetched(url: str, path: Path) -> Path:
     try:
-        with (
-            httpx.stream("GET", url, timeout=FETCH_TIMEOUT_S, follow_redirects=True) as answer,
-            path.open("wb") as file,
-        ):
+        with httpx2.stream("GET", url, timeout=FETCH_TIMEOUT_S, follow_redirects=True) as answer:
             if not answer.is_success:
                 raise FileRefused(f"{url}: the server answered {answer.status_code}.", next="Check the address.")
-            for chunk in answer.iter_bytes(_CHUNK_BYTES):
-                file.write(chunk)
-                if file.tell() > FETCH_BYTES_MAX:
-                    raise FileRefused(f"{url}: it is larger than {FETCH_BYTES_MAX} bytes.", next="Fetch it yourself.")
-    except (httpx.HTTPError, httpx.InvalidURL) as failure:
+            _keep(answer.iter_bytes(_CHUNK_BYTES), path, url)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as failure:
         reason = (str(failure) or type(failure).__name__).split("\n")[0]
         raise FileRefused(f"{url}: {reason}.", next="Check the address.") from None
     # Its name tells Markdown from JSON.
     return path.rename(path.with_name(_name(url) or path.name))
 
 
+def _keep(chunks: Iterable[bytes], path: Path, source: str) -> None:
+    with path.open("wb") as file:
+        for chunk in chunks:
+            file.write(chunk)
+            if file.tell() > FETCH_BYTES_MAX:
+                raise FileRefused(
+                    f"{source}: it is larger than {FETCH_BYTES_MAX:,} bytes.",
+                    next="Import it from a file of this machine.",
+                )
+
+
 def _name(url: str) -> str:
     """The last part of its path as the name of a file: any character may stand in a URL."""
-    name = Path(httpx.URL(url).path.replace("\0", "")).name
+    name = Path(httpx2.URL(url).path.replace("\0", "")).name
     return name if name.strip(".") else ""
 
 

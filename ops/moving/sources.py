@@ -53,7 +53,7 @@ class Source:
             target=context.project_id if moved else None, accept_sensitive=context.accept_sensitive
         )
         with naming(path):
-            self._files, self._passed = _files(path) if format is Format.MARKDOWN else ([path], [])
+            self._files, self._passed, self._left = _files(path) if format is Format.MARKDOWN else ([path], [], False)
             self.size_bytes = sum(file.stat().st_size for file in self._files)
 
     def items(self) -> Iterator[Item]:
@@ -91,6 +91,8 @@ class Source:
 
     def _markdown(self) -> Iterator[Item]:
         is_folder = self.path.is_dir()
+        if self._left:
+            yield Problem(Place(self.path.name), f"it has more than {FILES_MAX:,} files; the rest was not read")
         for passed in self._passed:
             yield Problem(
                 Place(str(passed.relative_to(self.path))), "it is a link or no file, and was not read", "note"
@@ -169,19 +171,22 @@ def _of_document(file: BinaryIO, parse: Parse) -> Iterator[Entry | Problem]:
         yield Problem(Place(str(broken)), "what follows was not read")
 
 
-def _files(path: Path) -> tuple[list[Path], list[Path]]:
-    """What is read, and what is passed over: a link in a folder of somebody else may name any file of this user."""
+def _files(path: Path) -> tuple[list[Path], list[Path], bool]:
+    """What is read, what is passed over, and whether there is more than FILES_MAX of both.
+
+    A link in a folder of somebody else may name any file of this user.
+    """
     if not path.is_dir():
-        return [path], []
+        return [path], [], False
     found: list[Path] = []
     passed: list[Path] = []
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if name not in _FOREIGN)
         for file in (Path(folder, name) for name in sorted(names) if _is_markdown(name)):
+            if len(found) + len(passed) == FILES_MAX:
+                return found, passed, True
             (found if is_regular(file, follow=False) else passed).append(file)
-        if len(found) + len(passed) >= FILES_MAX:
-            break
-    return found[:FILES_MAX], passed[:FILES_MAX]
+    return found, passed, False
 
 
 def _is_markdown(name: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 from ops import importing
 from ops.files import FileRefused, reading
+from ops.moving import sources
 from ops.moving.formats import markdown
 from shared.settings import Settings
 from tests.ops.test_round_trip import bring
@@ -127,3 +130,24 @@ def test_the_name_in_a_url_is_one_that_a_file_can_have(url: str, name: str) -> N
 def test_a_comment_that_never_ends_is_a_text() -> None:
     contents = [entry.content for entry in markdown.entries("x.md", "a <!-- b --> c\n\nd <!-- e\n\nf <!-- g")]
     assert contents == ["a  c", "d <!-- e", "f <!-- g"]
+
+
+def test_what_is_piped_in_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Fails without the bound of `_keep`: what never ends fills the disk.
+    monkeypatch.setattr(importing, "FETCH_BYTES_MAX", 2**20)
+    with Path("/dev/zero").open("rb") as endless:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(endless))
+        with pytest.raises(FileRefused, match="standard input: it is larger than 1,048,576 bytes"):
+            importing._piped(tmp_path / "fetched")
+
+
+async def test_what_a_folder_has_beyond_its_bound_is_told(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sources, "FILES_MAX", 2)
+    for name in ("A.md", "B.md", "C.md"):
+        (tmp_path / name).write_text(f"- {name} of ours.\n")
+    await bring(settings, tmp_path, project="moving")
+    told = capsys.readouterr()
+    assert "it has more than 2 files; the rest was not read" in told.err
+    assert "2 imported" in told.out
