@@ -8,8 +8,8 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 import asyncpg
 
 from ops.reaching import reached
-from shared.database import may_not, translated
-from shared.errors import ConfigurationError, UnknownOutcome
+from shared.database import translated
+from shared.errors import UnknownOutcome
 from shared.opening import prepare
 from shared.settings import Settings
 
@@ -47,12 +47,5 @@ def _explained(again: str) -> Iterator[None]:
     try:
         with translated("write"):
             yield
-    except asyncpg.InsufficientPrivilegeError as refused:
-        raise may_not(refused, role=OPERATOR_ROLE) from None
-    except asyncpg.ReadOnlySQLTransactionError:
-        raise ConfigurationError(
-            "The database is read-only: what an operator does is told in its audit.",
-            next="Point MEMHUB_DATABASE_URL at its primary.",
-        ) from None
     except UnknownOutcome:
         raise UnknownOutcome("The connection died while the write was under way.", next=again) from None

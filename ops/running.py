@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import asyncpg
 import typer
 
 from ops.interrupts import interruptible
 from shared import settings
-from shared.errors import ConfigurationError
 from shared.settings import Settings
 
 
@@ -21,16 +19,10 @@ class Interrupted(Exception):
 def run(command: Callable[[Settings], Coroutine[Any, Any, int]], *, interrupted: str = "") -> None:
     """Runs an asynchronous command with the checked settings and exits with its status.
 
-    `interrupted` is what a person should know and do after Ctrl-C. Raises Interrupted, and ConfigurationError where the
-    database role lacks a privilege.
+    `interrupted` is what a person should know and do after Ctrl-C. Raises Interrupted.
     """
     try:
         status = interruptible(command, settings.load())
-    except asyncpg.InsufficientPrivilegeError as refused:
-        raise ConfigurationError(
-            f"The role of MEMHUB_DATABASE_URL may not do this: {refused}.",
-            next="Use the owner of the schema, or as an administrator: GRANT memhub_server TO that role.",
-        ) from None
     except KeyboardInterrupt:
         raise Interrupted(interrupted) from None
     if status:

@@ -55,7 +55,6 @@ def _nothing(title: str, told: str) -> Text:
 def _workers(found: Status) -> Table | Text:
     if not found.workers:
         return _nothing("Workers", "none is running; servers answer, but nothing is embedded, folded or expired")
-        return "[bold]Workers[/]: none is running: nothing is embedded, folded or expired until one is"
     table = _table("Workers", "process", "queues", "jobs at a time", "in hand", "last heartbeat")
     for worker in found.workers:
         table.add_row(

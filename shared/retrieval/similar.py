@@ -20,7 +20,6 @@ from shared.text.canonical import content_hash
 
 _REPLACED_BY = statements.load("retrieval")["replaced_by"]
 
-DEADLINE_S = 0.05
 SHOWN_MAX = 3
 CANDIDATES = 20
 QUERY_CHARACTERS_MAX = 1_000
@@ -51,7 +50,7 @@ async def similar(
     *,
     written: UUID | None,
     meaning: Meaning,
-    deadline_s: float = DEADLINE_S,
+    deadline_s: float,
 ) -> tuple[Similar, ...] | None:
     """At most SHOWN_MAX memories close to `content`, without `written`; None where the deadline passes first.
 
