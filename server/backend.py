@@ -198,7 +198,7 @@ class Backend(Protocol):
         ...
 
     async def keep_timings(self, buffer: TimingBuffer) -> None:
-        """Writes what was noted, and empties the buffer whether it could be written or not."""
+        """Writes what was noted, once; without a connection it stays in the buffer."""
         ...
 
     def beside(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:

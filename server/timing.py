@@ -9,7 +9,7 @@ from shared import timings
 
 
 class Timed:
-    """A meter before another one; what cannot be written when its time has come is let go."""
+    """A meter before another one; what was noted while no connection is had waits for the next time."""
 
     def __init__(self, meter: Meter, gateway: Gateway, *, flush_s: float) -> None:
         self._meter = meter
