@@ -36,6 +36,8 @@ moving_commands.add_to(app)
 upkeep_commands.add_to(app)
 token_app = typer.Typer(help="Tokens of callers over HTTP.", no_args_is_help=True)
 app.add_typer(token_app, name="token")
+project_app = typer.Typer(help="Projects, and the folders and repositories that lead to them.", no_args_is_help=True)
+app.add_typer(project_app, name="project")
 
 
 def _tell_version(wanted: bool) -> None:
@@ -158,6 +160,32 @@ def token_revoke(token_id: Annotated[str, typer.Argument(metavar="ID", help="Fro
     from ops import token
 
     run(lambda settings: token.revoke(settings, token_id))
+
+
+@project_app.command("list")
+def project_list(
+    tenant: Annotated[
+        str | None, typer.Option(metavar="TENANT", help="Another tenant than that of the settings.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Stable JSON instead of the table.")] = False,
+) -> None:
+    """Show the projects and what each is known by."""
+    from ops import project
+
+    run(lambda settings: project.listing(settings, tenant, as_json=as_json))
+
+
+@project_app.command("untie")
+def project_untie(
+    place: Annotated[str, typer.Argument(metavar="PLACE", help="A folder, or the remote of a git repository.")],
+    tenant: Annotated[
+        str | None, typer.Option(metavar="TENANT", help="Another tenant than that of the settings.")
+    ] = None,
+) -> None:
+    """Take a folder or repository off its project; what is remembered stays."""
+    from ops import project
+
+    run(lambda settings: project.untie(settings, place, tenant))
 
 
 @contextmanager

@@ -27,6 +27,7 @@ _LIST = _SQL["list"]
 _OWNING = _SQL["owning"]
 _CREATE = _SQL["create"]
 _ADD_ALIASES = _SQL["add_aliases"]
+_REMOVE_ALIASES = _SQL["remove_aliases"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,12 @@ async def listed(connection: asyncpg.Connection, tenant: str) -> list[Listed]:
     """The tenant's projects by slug, at most LISTED_MAX."""
     rows = await connection.fetch(_LIST, tenant, LISTED_MAX)
     return [Listed(project=_scope(row), aliases=tuple(row["aliases"])) for row in rows]
+
+
+async def untie(connection: asyncpg.Connection, tenant: str, client: str, aliases: Aliases) -> list[str]:
+    """Takes these aliases away, on a session of the operator: the slugs of the projects that they led to."""
+    rows = await connection.fetch(_REMOVE_ALIASES, tenant, list(aliases), list(aliases.values()), client)
+    return sorted({row["slug"] for row in rows})
 
 
 async def _candidates(

@@ -1028,7 +1028,7 @@ GRANT UPDATE(valid_to) ON TABLE memhub.memory_revisions TO memhub_operator;
 GRANT UPDATE(purged_at) ON TABLE memhub.memory_revisions TO memhub_operator;
 
 GRANT SELECT,INSERT ON TABLE memhub.project_aliases TO memhub_server;
-GRANT SELECT,INSERT ON TABLE memhub.project_aliases TO memhub_operator;
+GRANT SELECT,INSERT,DELETE ON TABLE memhub.project_aliases TO memhub_operator;
 
 GRANT SELECT,INSERT ON TABLE memhub.projects TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.projects TO memhub_operator;

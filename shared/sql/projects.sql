@@ -64,3 +64,20 @@ WITH added AS (
 INSERT INTO memhub.audit_events (tenant, project_id, event, client, request_id, details, created_at)
 SELECT $1, $2, 'alias_added', $5::text, $6::text, jsonb_build_object('kind', kind, 'value', value), created_at
 FROM added;
+
+-- name: remove_aliases
+-- What was taken away, and from which project.
+-- $1 tenant text, $2 kinds text[], $3 values text[], pairwise, $4 client text
+WITH removed AS (
+    DELETE FROM memhub.project_aliases AS alias
+    USING unnest($2::text[], $3::text[]) AS asked (kind, value)
+    WHERE alias.tenant = $1::text AND alias.kind = asked.kind AND alias.value = asked.value
+    RETURNING alias.kind, alias.value, alias.project_id
+), audited AS (
+    INSERT INTO memhub.audit_events (tenant, project_id, event, client, details, created_at)
+    SELECT $1, project_id, 'alias_removed', $4::text, jsonb_build_object('kind', kind, 'value', value), clock_timestamp()
+    FROM removed
+)
+SELECT project.slug, removed.kind, removed.value
+FROM removed JOIN memhub.projects AS project ON project.id = removed.project_id
+ORDER BY removed.kind;

@@ -88,6 +88,8 @@ COMMANDS = {
     ),
     "memhub token list": Command(wrong=("now", "--tenant ?")),
     "memhub token revoke": Command(use=ID, wrong=("", "?")),
+    "memhub project list": Command(wrong=("now", "--tenant ?")),
+    "memhub project untie": Command(use="/nowhere/at/all", wrong=("", "/ --tenant acme", "/nowhere --tenant ?")),
     "memhub reembed": Command(use="--status", wrong=("a-model --status", "--status --abort")),
     "memhub calibrate": Command(use="--project moving", wrong=("now", "--project ?")),
     "memhub jobs list": Command(wrong=("--limit 0", "--state lost")),
@@ -363,7 +365,7 @@ async def _migrate(dsn: str) -> None:
 PRINTING = sorted(
     {*OF_MEMHUB}
     - {"memhub connect", "memhub hook session-start", "memhub restore"}
-    - {"memhub purge", "memhub token revoke", "memhub calibrate"}
+    - {"memhub purge", "memhub token revoke", "memhub project untie", "memhub calibrate"}
 )
 # They tell of what they do on standard error.
 ON_STDERR = {"memhub export"}
