@@ -17,7 +17,7 @@ from server.bound import BoundProjects
 from server.record import Leg, Meter
 from shared import screening
 from shared.domain import Aliases, Author, ProjectScope
-from shared.errors import Forbidden, UnknownOutcome
+from shared.errors import Forbidden, ProjectAmbiguous, ProjectNotFound, ProjectRequired, UnknownOutcome
 
 if TYPE_CHECKING:
     from asyncpg import Connection
@@ -63,6 +63,18 @@ class Call:
         scope = await self._scope(connection, named or self.caller.project)
         self.project = scope.slug
         return scope
+
+    async def unnamed(self, connection: Connection) -> ProjectScope | None:
+        """The project of calls that name none, None where they are refused; makes nothing."""
+        caller = self.caller
+        try:
+            if caller.project is not None:
+                return await self.projects.resolve(connection, caller.tenant, caller.project)
+            if caller.has_default:
+                return await self.projects.default(connection, caller.tenant)
+            return await self.projects.resolve_alias(connection, caller.tenant, caller.aliases)
+        except (ProjectNotFound, ProjectRequired, ProjectAmbiguous):
+            return None
 
     async def _scope(self, connection: Connection, project: UUID | str | None) -> ProjectScope:
         caller, projects = self.caller, self.projects

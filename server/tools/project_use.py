@@ -6,19 +6,19 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from server.arguments import Arguments, Checked, boolean, flag, string
-from server.call import Call
+from server.call import Call, Caller
 from server.tools.parts import Project
 from server.tools.tool import Tool, writes
 from server.tools.views import View
 from shared import limits
-from shared.domain import Aliases
+from shared.domain import Aliases, ProjectScope
 
 DESCRIPTION = """\
 Find, or make, the project whose memory this work belongs to. Needed once, after PROJECT_REQUIRED or \
 PROJECT_NOT_FOUND; else the workspace decides.
 Give what you know of project, git_remote and workspace_path; all must point at one project. create=true \
-makes it if none matches and ties remote and folder to it, so that all clients there find it. One per \
-repository, not per task, branch or conversation.
+makes it if none matches. Remote and folder given beside a project's name are tied to it: all clients there \
+find it then. One per repository, not per task, branch or conversation.
 Example: {"create": true, "git_remote": "git@github.com:acme/billing-api.git"}"""
 
 
@@ -35,6 +35,7 @@ class ProjectUseResult(View):
     project_id: UUID
     slug: str
     display_name: str | None = None
+    guidance: str | None = None
 
 
 async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
@@ -54,13 +55,30 @@ async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
             create=arguments.create,
             display_name=arguments.display_name,
         )
+        unnamed = await call.unnamed(connection)
     call.project = used.project.slug
     return ProjectUseResult(
         outcome=used.outcome,
         project_id=used.project.project_id,
         slug=used.project.slug,
         display_name=used.project.display_name,
+        guidance=_guidance(call.caller, used.project, unnamed),
     )
+
+
+def _guidance(caller: Caller, used: ProjectScope, unnamed: ProjectScope | None) -> str | None:
+    """None where calls that name no project use this one: a model takes what it resolved for what is in use."""
+    if unnamed is not None and unnamed.project_id == used.project_id:
+        return None
+    if unnamed is not None:
+        return f"Calls that name no project use {unnamed.slug}: give project={used.slug} in each that means this one."
+    here = ", ".join(f"{kind}={value}" for kind, value in caller.aliases.items())
+    tie = (
+        f", or call project_use with project={used.slug}, create=true and {here} to tie this folder to it"
+        if here
+        else ""
+    )
+    return f"Calls that name no project are refused here: give project={used.slug} in each{tie}."
 
 
 def _aliases(arguments: ProjectUseArguments) -> Aliases:

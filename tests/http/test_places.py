@@ -88,9 +88,13 @@ async def test_the_default_project_is_made_by_the_first_write_and_by_no_read(
 
 async def test_the_project_header_stands_in_where_a_call_names_none(raw: RawClient, era: Era) -> None:
     tenant = [(TENANT, f"projects-{era}")]
-    await raw.call("project_use", headers=tenant, project="one", create=True)
-    await raw.call("project_use", headers=tenant, project="two", create=True)
+    made = await raw.call("project_use", headers=tenant, project="one", create=True)
+    told = "Calls that name no project use default: give project=one in each that means this one."
+    assert made["structuredContent"]["guidance"] == told
     in_one = [*tenant, (PROJECT, "one")]
+    again = await raw.call("project_use", headers=in_one, project="one")
+    assert "guidance" not in again["structuredContent"]
+    await raw.call("project_use", headers=tenant, project="two", create=True)
     await raw.call("memory_remember", headers=in_one, content="Said in one.")
     await raw.call("memory_remember", headers=in_one, content="Said in two.", project="two")
     found = await raw.call("memory_search", headers=in_one)

@@ -230,6 +230,7 @@ async def test_project_use_makes_a_project_under_its_aliases(client: Client, bac
         "project_id": str(project_id("billing")),
         "slug": "billing",
         "display_name": "Billing",
+        "guidance": "Calls that name no project use app: give project=billing in each that means this one.",
     }
     assert backend.asked == [("local", "billing", {"git_remote": "example.org/acme/billing"}, True, "Billing")]
 

@@ -15,8 +15,8 @@ OLD, NEW = "Pagination uses offsets.", "Pagination uses cursors."
 
 
 @contextlib.contextmanager
-def session(folder: Path, database_url: str) -> Iterator[Raw]:
-    with running(folder, PRODUCT, MEMHUB_DATABASE_URL=database_url) as raw:
+def session(folder: Path, database_url: str, **settings: str) -> Iterator[Raw]:
+    with running(folder, PRODUCT, MEMHUB_DATABASE_URL=database_url, **settings) as raw:
         raw.send(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"})
         raw.answer("init")
         yield raw
@@ -50,6 +50,24 @@ def test_a_decision_reversed_by_one_client_is_found_by_the_next_and_the_old_one_
         assert refused.keys().isdisjoint({"memory", "attestations", "embedding"})
         assert refused["outcome"] == "refused"
         assert refused["obstacles"][0]["superseded_by"] == new["memory"]["memory_id"]
+
+
+def test_a_project_that_was_resolved_is_not_taken_for_the_one_in_use(tmp_path: Path, database_url: str) -> None:
+    # Fails without `unnamed` in project_use: the model went on in the project that it had not resolved.
+    with session(tmp_path, database_url, MEMHUB_PROJECT="") as raw:
+        untied = answered(raw, "project_use", project="shop", create=True)
+        assert untied["guidance"] == (
+            "Calls that name no project are refused here: give project=shop in each, or call project_use with "
+            f"project=shop, create=true and workspace_path={tmp_path} to tie this folder to it."
+        )
+        tied = answered(raw, "project_use", project="shop", create=True, workspace_path=str(tmp_path))
+        assert "guidance" not in tied
+        other = answered(raw, "project_use", project="ledger", create=True)
+        assert other["guidance"] == (
+            "Calls that name no project use shop: give project=ledger in each that means this one."
+        )
+        assert answered(raw, "memory_remember", content=OLD)["outcome"] == "created"
+        assert answered(raw, "memory_search", project="ledger")["results"] == []
 
 
 @pytest.mark.parametrize("end", ["stdin", "SIGTERM", "SIGKILL"])
