@@ -8,16 +8,20 @@ from uuid import UUID
 import asyncpg
 
 from ops.asking import asking
-from ops.looking import working
+from ops.looking import looking, working
 from ops.shell_projects import at_shell
 from ops.terminal import Terminal
 from ops.words import counted
 from shared import limits, projects, workspace
 from shared.domain import ProjectScope
+from shared.embedding.registry import FLOOR_DEFAULT
+from shared.errors import InvalidArgument
+from shared.retrieval.calibration import FLOOR_MAX, FLOOR_MIN, Calibrated, put_floor
 from shared.retrieval.calibration import calibrate as measure
 from shared.settings import Settings
 
 AGAIN = "Nothing was changed."
+FAR = 0.15
 
 
 async def calibrate(settings: Settings, *, project: str | None, dry_run: bool) -> int:
@@ -34,9 +38,37 @@ async def calibrate(settings: Settings, *, project: str | None, dry_run: bool) -
         f"From {counted(found.sentences, 'sentence')} of {scope.slug}"
         f" and {counted(found.pairs, 'pair')} of unrelated memories."
     )
+    if abs(found.floor - found.floor_before) > FAR:
+        console.print(
+            f"That is far from what it was: where the memories of {scope.slug} are much alike, unrelated ones look "
+            "near. Calibrate from a project of many subjects."
+        )
+    _tell_reach(console, settings, found, dry_run=dry_run)
+    return 0
+
+
+async def put(settings: Settings, floor: float) -> int:
+    """Writes a floor that a person names. Raises InvalidArgument, ConfigurationError where there is no model."""
+    if not FLOOR_MIN <= floor <= FLOOR_MAX:
+        raise InvalidArgument(
+            "--floor", f"must be {FLOOR_MIN} to {FLOOR_MAX}", next=f"Write --floor {FLOOR_DEFAULT} for the default."
+        )
+    async with looking(settings) as connection:
+        found = await put_floor(connection, floor)
+    console = Terminal(soft_wrap=True)
+    console.print(f"{found.model}: floor {found.floor_before:.3f} → {found.floor:.3f}")
+    _tell_reach(console, settings, found, dry_run=False)
+    return 0
+
+
+def _tell_reach(console: Terminal, settings: Settings, found: Calibrated, *, dry_run: bool) -> None:
+    if not dry_run:
+        console.print(
+            "It holds for every project and tenant of this database; "
+            f"`memhub calibrate --floor {found.floor_before:.3f}` sets it back."
+        )
     if settings.embedding_floor is not None:
         console.print("MEMHUB_EMBEDDING_FLOOR is set: a worker that has it writes its own floor again. Unset it there.")
-    return 0
 
 
 async def _scope(connection: asyncpg.Connection, settings: Settings, named: UUID | str | None) -> ProjectScope:

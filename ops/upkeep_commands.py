@@ -55,10 +55,23 @@ def calibrate(
         ),
     ] = None,
     *,
+    floor: Annotated[
+        float | None, typer.Option(metavar="COSINE", help="Set this floor instead of measuring one: 0.02 to 0.95.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what it would be.")] = False,
 ) -> None:
-    """Set the floor of the embedding model, under which a text is no answer, from a project's own memories."""
-    from ops.calibrate import AGAIN
-    from ops.calibrate import calibrate as measure
+    """Set the floor of the embedding model, under which a text is no answer, from a project's own memories.
 
-    run(lambda settings: measure(settings, project=project, dry_run=dry_run), interrupted=AGAIN)
+    It holds for every project and tenant of the database.
+    """
+    if floor is not None and (dry_run or project is not None):
+        raise typer.BadParameter("--floor goes with neither --project nor --dry-run")
+    from ops import calibrate as calibrating
+
+    if floor is not None:
+        run(lambda settings: calibrating.put(settings, floor), interrupted=calibrating.AGAIN)
+    else:
+        run(
+            lambda settings: calibrating.calibrate(settings, project=project, dry_run=dry_run),
+            interrupted=calibrating.AGAIN,
+        )

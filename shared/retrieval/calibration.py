@@ -13,7 +13,7 @@ import orjson
 
 from shared import statements
 from shared.domain import ProjectScope
-from shared.embedding.models import Absent
+from shared.embedding.models import Absent, EmbeddingModel
 from shared.errors import BackendUnavailable, ConfigurationError
 from shared.retrieval.meaning import QueryEmbedder, current_model
 
@@ -43,8 +43,8 @@ class Calibrated:
     model: str
     floor_before: float
     floor: float
-    sentences: int
-    pairs: int
+    sentences: int = 0
+    pairs: int = 0
 
 
 async def calibrate(
@@ -56,11 +56,7 @@ async def calibrate(
     the embedder does not answer; nothing is written then.
     """
     async with connect() as connection:
-        model = await current_model(connection)
-        if model is None:
-            raise ConfigurationError(
-                "There is no embedding model to calibrate.", next="Start memhub-worker, it registers the model."
-            )
+        model = await _current(connection)
         rows = await connection.fetch(_SAMPLE, scope.project_id, model.name, SENTENCES_MAX)
     if len(rows) < MEMORIES_MIN:
         raise ConfigurationError(
@@ -78,6 +74,22 @@ async def calibrate(
         vectors[row["memory_id"]] = orjson.dumps(answer).decode()
     async with connect() as connection:
         return await _write(connection, scope, model.name, vectors, dry_run=dry_run)
+
+
+async def put_floor(connection: asyncpg.Connection, floor: float) -> Calibrated:
+    """Writes a floor of the current model that was not measured. Raises ConfigurationError where there is no model."""
+    model = await _current(connection)
+    before = await connection.fetchval(_SET_FLOOR, model.name, floor)
+    return Calibrated(model=model.name, floor_before=before, floor=floor)
+
+
+async def _current(connection: asyncpg.Connection) -> EmbeddingModel:
+    model = await current_model(connection)
+    if model is None:
+        raise ConfigurationError(
+            "There is no embedding model to calibrate.", next="Start memhub-worker, it registers the model."
+        )
+    return model
 
 
 def sentence(content: str) -> str:

@@ -42,12 +42,19 @@ async def test_the_floor_is_shown_as_it_was_and_as_it_is_and_written_unless_only
             asked = await asyncio.to_thread(memhub.run, "calibrate", "--project", "moving", "--dry-run", **named)
             unchanged = await connection.fetchval(FLOOR)
             done = await asyncio.to_thread(memhub.run, "calibrate", "--project", "moving", **named)
+            written = await connection.fetchval(FLOOR)
+            back = await asyncio.to_thread(memhub.run, "calibrate", "--floor", "0.25", **named)
+            refused = await asyncio.to_thread(memhub.run, "calibrate", "--floor", "1.5", **named)
 
     assert (asked.stderr, asked.returncode, unchanged) == ("", 0, 0.25)
     shown = re.fullmatch(r"fake: floor 0\.250 → (0\.\d{3}) \(not written\)", asked.stdout.splitlines()[0])
     assert shown is not None
     assert done.stdout.startswith(f"fake: floor 0.250 → {shown[1]}\nFrom 25 sentences of moving and 600 pairs")
-    assert await connection.fetchval(FLOOR) == pytest.approx(float(shown[1]))
+    assert "`memhub calibrate --floor 0.250` sets it back" in done.stdout
+    assert written == pytest.approx(float(shown[1]))
+    assert (back.returncode, await connection.fetchval(FLOOR)) == (0, 0.25)
+    assert back.stdout.startswith(f"fake: floor {shown[1]} → 0.250\n")
+    assert (refused.returncode, "--floor: must be 0.02 to 0.95" in refused.stderr) == (2, True)
 
 
 async def test_without_an_answer_one_line_says_so(

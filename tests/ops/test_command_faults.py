@@ -91,7 +91,9 @@ COMMANDS = {
     "memhub project list": Command(wrong=("now", "--tenant ?")),
     "memhub project untie": Command(use="/nowhere/at/all", wrong=("", "/ --tenant acme", "/nowhere --tenant ?")),
     "memhub reembed": Command(use="--status", wrong=("a-model --status", "--status --abort")),
-    "memhub calibrate": Command(use="--project moving", wrong=("now", "--project ?")),
+    "memhub calibrate": Command(
+        use="--project moving", wrong=("now", "--project ?", "--floor 2", "--floor 0.3 --dry-run")
+    ),
     "memhub jobs list": Command(wrong=("--limit 0", "--state lost")),
     "memhub jobs retry": Command(use="--all", wrong=("", "x", "1 --all", "-- -1")),
     "memhub dashboard": Command(use="--no-open --port 0", wrong=("now", "--port x")),

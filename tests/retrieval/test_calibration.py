@@ -49,7 +49,7 @@ async def test_the_floor_is_what_most_unrelated_texts_stay_below(searcher: Searc
 async def test_too_few_memories_say_nothing_about_a_model(searcher: Searcher) -> None:
     await searcher.saved("Only one.", (1.0, 0.0, 0.0))
 
-    with pytest.raises(ConfigurationError, match="vectors of 1 memories"):
+    with pytest.raises(ConfigurationError, match="Memories with vectors in payments: 1;"):
         await calibrated(searcher, (1.0, 0.0, 0.0))
 
 
