@@ -38,8 +38,9 @@ _GONE = (BackendUnavailable, BackendBusy, UnknownOutcome, ConnectorException, ps
 
 
 async def run(orders: Orders, settings: Settings, *, place: Place | None, detached: bool) -> None:
-    """Works until SIGTERM, SIGINT or SIGHUP; detached also until its data folder is idle, whose database it then stops.
+    """Works until SIGTERM, SIGINT or SIGHUP; detached also until its data folder is idle.
 
+    Detached it is what looks after the database of its data folder: it leaves none running that nobody uses.
     Raises ConfigurationError and SchemaMismatch, which no waiting mends.
     """
     stop = asyncio.Event()
@@ -51,6 +52,9 @@ async def run(orders: Orders, settings: Settings, *, place: Place | None, detach
             while await _round(orders, settings, lasting, stop, detached=detached):
                 # Somebody came while we were leaving: the jobs are ours again.
                 logs.event("worker_stays")
+    if detached and embedded:
+        with suppress(BackendUnavailable):
+            await asyncio.to_thread(stop_if_idle, settings.data_dir)
 
 
 async def once(orders: Orders, settings: Settings) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from urllib.parse import quote
 
@@ -157,6 +158,31 @@ async def test_the_worker_ends_after_the_last_server_and_stops_its_database(data
 
     assert not embedded.is_running(data_dir)
     assert workers_of(data_dir) == []
+
+
+async def test_a_worker_that_is_told_to_stop_leaves_no_database_that_nobody_uses(
+    data_dir: Path, quick: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Fails without stop_if_idle at the end of `run`: nobody was left to stop it.
+    monkeypatch.setenv("MEMHUB_WORKER_IDLE_S", "600")
+    with embedded.attach(data_dir) as cluster:
+        await _told_to_stop(data_dir, quick, cluster, within=True)
+        assert embedded.is_running(data_dir)
+    await _told_to_stop(data_dir, quick, cluster, within=False)
+    await eventually(lambda: not embedded.is_running(data_dir))
+
+
+async def _told_to_stop(data_dir: Path, settings: Settings, cluster: embedded.Cluster, *, within: bool) -> None:
+    """Ends a worker that has come to work, `within` the lease of its caller or without one."""
+    with embedded.attach(data_dir) if not within else nullcontext():
+        fleet.ensure_worker(data_dir, settings)
+        await eventually(lambda: len(workers_of(data_dir)) == 1)
+        [process] = workers_of(data_dir)
+        session = await asyncpg.connect(cluster.dsn)
+        await until(session, "SELECT bool_or(pid = $1) FROM memhub.fleet_workers", process.pid)
+        await session.close()
+    process.terminate()
+    await eventually(lambda: not fleet.is_worker_alive(data_dir))
 
 
 async def test_a_worker_stays_as_long_as_a_server_is_there(
