@@ -1,16 +1,24 @@
-"""What changed between two texts, word by word, with a bound on the work."""
+"""What changed between two texts, word by word, with a bound on the work of all that one page shows."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import Match, SequenceMatcher
+from itertools import accumulate, groupby
 from typing import Literal
 
-# SequenceMatcher is quadratic at worst: 1,500 words against 1,500 of few kinds took 0.1 s.
-PRODUCT_MAX = 2_250_000
+# A step is a word, or a pair of equal words, that SequenceMatcher looks at, for 0.1 to 0.2 µs. It looks again for each
+# block that it finds, which makes it cubic: 750 words of few kinds took 34 s. So many take 50 to 150 ms, whatever the
+# texts; twenty differences of 750 words of English with 15 changes each take 20,000 each.
+STEPS_MAX = 400_000
 
-_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+# A block that is found costs as much besides, until its pieces stand on the page; and a word to be cut out of its text.
+BLOCK_STEPS = 50
+PART_STEPS = 2
+
+# A word with the space behind it: spaces apart are pairs of all with all, three quarters of the work for English.
+_WORDS = re.compile(r"(?:\w+|[^\w\s])\s*|\s+")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 Kind = Literal["same", "added", "removed"]
@@ -22,69 +30,87 @@ class Piece:
     text: str
 
 
-def diff(old: str, new: str) -> list[Piece]:
+@dataclass(slots=True)
+class Budget:
+    """The steps that are left to the differences of one page."""
+
+    steps: int = STEPS_MAX
+
+
+def diff(old: str, new: str, budget: Budget) -> list[Piece]:
     """Pieces whose same and removed ones make `old`, whose same and added ones make `new`.
 
-    Words where that is not too much work, else lines, else one block of each.
+    Words where the budget is enough, else lines, else one block of each.
     """
-    words = _WORDS.findall(old), _WORDS.findall(new)
-    return _compared(*words) or _compared(_LINES.findall(old), _LINES.findall(new)) or _replaced(old, new)
-
-
-def _compared(before: list[str], after: list[str]) -> list[Piece] | None:
-    """None: too much work."""
-    start = _common(before, after)
-    end = _common(before[start:][::-1], after[start:][::-1])
-    inner_before, inner_after = before[start : len(before) - end], after[start : len(after) - end]
-    if len(inner_before) * len(inner_after) > PRODUCT_MAX:
-        return None
-    inner = _matched(inner_before, inner_after)
-    pieces = [Piece("same", "".join(before[:start])), *inner, Piece("same", "".join(before[len(before) - end :]))]
-    return [piece for piece in pieces if piece.text]
-
-
-def _replaced(old: str, new: str) -> list[Piece]:
+    for parts in (_WORDS, _LINES):
+        compared = _compared(parts.findall(old), parts.findall(new), budget) if budget.steps > 0 else None
+        if compared is not None:
+            return compared
     return [Piece("removed", old), Piece("added", new)]
 
 
-def _matched(before: list[str], after: list[str]) -> list[Piece]:
+def _compared(before: list[str], after: list[str], budget: Budget) -> list[Piece] | None:
+    """None: too much work."""
+    budget.steps -= PART_STEPS * (len(before) + len(after))
+    start = _common(before, after)
+    end = _common(before[start:][::-1], after[start:][::-1])
+    inner = _matched(before[start : len(before) - end], after[start : len(after) - end], budget)
+    if inner is None:
+        return None
+    pieces = [Piece("same", "".join(before[:start])), *inner, Piece("same", "".join(before[len(before) - end :]))]
+    return _joined(pieces)
+
+
+def _matched(before: list[str], after: list[str], budget: Budget) -> list[Piece] | None:
+    # Half: what is left of it is for lines, and for the texts that follow.
+    matcher = _Matcher(before, after, steps_max=budget.steps // 2)
+    try:
+        found = matcher.get_opcodes()
+    except _TooMuch:
+        return None
+    finally:
+        budget.steps -= matcher.steps
     pieces = []
-    for kind, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if kind == "equal":
-            pieces.append(Piece("same", "".join(before[i1:i2])))
-            continue
-        pieces.append(Piece("removed", "".join(before[i1:i2])))
-        pieces.append(Piece("added", "".join(after[j1:j2])))
-    return _calmed([piece for piece in pieces if piece.text])
+    for kind, i1, i2, j1, j2 in found:
+        removed, added = "".join(before[i1:i2]), "".join(after[j1:j2])
+        pieces += [Piece("same", removed)] if kind == "equal" else _changed(removed, added)
+    return pieces
 
 
-def _calmed(pieces: list[Piece]) -> list[Piece]:
-    """Joins changes that only white space parts: two changed words read better as one change."""
-    calm: list[Piece] = []
-    place = 0
-    while place < len(pieces):
-        run = _run(pieces, place)
-        if run > place + 1:
-            changed = pieces[place:run]
-            removed = "".join(piece.text for piece in changed if piece.kind != "added")
-            added = "".join(piece.text for piece in changed if piece.kind != "removed")
-            calm += [piece for piece in (Piece("removed", removed), Piece("added", added)) if piece.text]
-            place = run
-        else:
-            calm.append(pieces[place])
-            place += 1
-    return calm
+class _TooMuch(Exception):
+    """More steps than were given."""
 
 
-def _run(pieces: list[Piece], place: int) -> int:
-    """The end of a run of changes from `place`, with the white space inside but not after it."""
-    end = place
-    for number in range(place, len(pieces)):
-        if pieces[number].kind != "same":
-            end = number + 1
-        elif pieces[number].text.strip() or end == place:
-            break
-    return end
+class _Matcher(SequenceMatcher[str]):
+    """Counts what each search for a block may cost before it begins it."""
+
+    def __init__(self, before: list[str], after: list[str], *, steps_max: int) -> None:
+        super().__init__(None, before, after, autojunk=False)
+        self.steps = 0
+        self._steps_max = steps_max
+        costs = (1 + len(self.b2j.get(part, ())) for part in before)  # type: ignore[attr-defined]
+        self._costs = list(accumulate(costs, initial=0))
+
+    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
+        cost = self._costs[-1 if ahi is None else ahi] - self._costs[alo] + BLOCK_STEPS
+        if self.steps + cost > self._steps_max:
+            raise _TooMuch
+        self.steps += cost
+        return super().find_longest_match(alo, ahi, blo, bhi)
+
+
+def _changed(removed: str, added: str) -> list[Piece]:
+    """The space at the end of both is no change."""
+    old, new = removed.rstrip(), added.rstrip()
+    space = removed[len(old) :]
+    if space != added[len(new) :]:
+        return [Piece("removed", removed), Piece("added", added)]
+    return [Piece("removed", old), Piece("added", new), Piece("same", space)]
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    runs = groupby((piece for piece in pieces if piece.text), key=lambda piece: piece.kind)
+    return [Piece(kind, "".join(piece.text for piece in run)) for kind, run in runs]
 
 
 def _common(before: list[str], after: list[str]) -> int:

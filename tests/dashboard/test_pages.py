@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
+from uuid import UUID
+
 import asyncpg
 import pytest
 
 from shared import tokens
+from shared.domain import Author, ProjectScope
+from shared.memories.remember import remember
+from shared.memories.requests import Remember, Revise
+from shared.memories.revise import revise
 from tests.dashboard import many
 from tests.dashboard.sites import KEY, Site
 from tests.dashboard.world import World
@@ -164,6 +172,44 @@ async def test_old_revisions_are_a_page_away(site: Site, connection: asyncpg.Con
     assert 'aria-label="Revision 181"' in shown
     assert 'aria-label="Revision 180"' not in shown
     assert 'aria-label="Revision 180"' in older
+
+
+async def revised_often(connection: asyncpg.Connection, scope: ProjectScope, contents: Sequence[str]) -> UUID:
+    author = Author("cursor")
+    made = await remember(connection, scope, author, Remember(content=contents[0]))
+    assert made.memory is not None
+    memory_id = made.memory.memory_id
+    for revision, content in enumerate(contents[1:], start=1):
+        await revise(
+            connection, scope, author, Revise(memory_id=memory_id, expected_revision=revision, content=content)
+        )
+    return memory_id
+
+
+async def test_the_differences_of_all_revisions_of_a_page_share_one_budget(
+    site: Site, world: World, connection: asyncpg.Connection
+) -> None:
+    # Fails without one Budget for the page in _told: each of the twenty would be told word by word.
+    mixed = random.Random(7)
+    contents = [" ".join(mixed.choices("abcd", k=300)) for _ in range(20)]
+    memory_id = await revised_often(connection, world.scope, contents)
+    articles = (await site.text(f"/memories/{memory_id}")).split("<article")[1:]
+
+    assert articles[0].count("<ins>") > 1
+    assert f"<del>{contents[0]}</del><ins>{contents[1]}</ins>" in articles[-2]
+
+
+async def test_revisions_that_are_long_stand_on_more_pages(
+    site: Site, world: World, connection: asyncpg.Connection
+) -> None:
+    # Fails without CHARS_SHOWN_MAX: seven of 32,000 would stand on one page.
+    memory_id = await revised_often(connection, world.scope, [f"{number} {'<' * 31_000}" for number in range(8)])
+    newest = await site.text(f"/memories/{memory_id}")
+    older = await site.text(f"/memories/{memory_id}", up_to=2)
+
+    assert newest.count("<article") == 6
+    assert "up_to=2" in newest
+    assert older.count("<article") == 2
 
 
 async def test_conflicts_show_what_stands_instead_and_who_did_it(site: Site, world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from uuid import UUID, uuid4
 from xml.etree import ElementTree
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from ops.dashboard.chains import draw
 from ops.dashboard.charts import bars
-from ops.dashboard.diffs import PRODUCT_MAX, diff
+from ops.dashboard.diffs import STEPS_MAX, Budget, diff
 from ops.dashboard.rendering import ago, percent, span
 from ops.dashboard.sessions import FAILURES_MAX, LIFETIME_S, SESSIONS_MAX, Failures, Sessions
 from shared.domain import MemoryType, Status
@@ -32,14 +33,14 @@ class Clock:
 
 @given(_WORDS, _WORDS)
 def test_a_difference_holds_both_texts_whole(old: str, new: str) -> None:
-    pieces = diff(old, new)
+    pieces = diff(old, new, Budget())
 
     assert "".join(piece.text for piece in pieces if piece.kind != "added") == old
     assert "".join(piece.text for piece in pieces if piece.kind != "removed") == new
 
 
 def test_a_changed_word_is_told_as_one_change() -> None:
-    assert [(piece.kind, piece.text) for piece in diff("keep the old one", "keep the new one")] == [
+    assert [(piece.kind, piece.text) for piece in diff("keep the old one", "keep the new one", Budget())] == [
         ("same", "keep the "),
         ("removed", "old"),
         ("added", "new"),
@@ -47,15 +48,47 @@ def test_a_changed_word_is_told_as_one_change() -> None:
     ]
 
 
-def test_large_texts_are_compared_within_a_bound() -> None:
-    # Fails without PRODUCT_MAX: words of few kinds in no order take SequenceMatcher minutes.
-    mixed = random.Random(7)
-    words = ["".join(mixed.choices("abcd", k=2)) for _ in range(20_000)]
-    old, new = " ".join(words), " ".join(reversed(words))
-    pieces = diff(old, new)
+def test_words_that_were_changed_side_by_side_are_one_change() -> None:
+    # Fails with the spaces as parts of their own: they would be what is the same.
+    assert [(piece.kind, piece.text) for piece in diff("the old way now", "the new road now", Budget())] == [
+        ("same", "the "),
+        ("removed", "old way"),
+        ("added", "new road"),
+        ("same", " now"),
+    ]
 
-    assert len(words) ** 2 > PRODUCT_MAX
-    assert [piece.kind for piece in pieces if piece.kind != "same"] == ["removed", "added"]
+
+def test_the_differences_of_a_page_cost_no_more_than_its_budget() -> None:
+    # Fails without _TooMuch: words of few kinds in no order are the worst of SequenceMatcher, 34 s for 750 of them.
+    budget, mixed = Budget(), random.Random(7)
+    texts = [" ".join(mixed.choices("abcd", k=300)) for _ in range(21)]
+    told = [diff(old, new, budget) for old, new in pairwise(texts)]
+
+    assert budget.steps > 0
+    assert len(told[0]) > 2
+    assert [(piece.kind, piece.text) for piece in told[-1]] == [("removed", texts[-2]), ("added", texts[-1])]
+
+
+def test_texts_are_not_cut_into_words_once_the_budget_is_spent() -> None:
+    # Fails without PART_STEPS, or without the look at what is left of the budget: 40 ms for a pair of 32,000 signs.
+    budget, mixed = Budget(), random.Random(7)
+    texts = ["".join(mixed.choices("!?", k=32_000)) for _ in range(21)]
+    for old, new in pairwise(texts):
+        diff(old, new, budget)
+
+    assert -STEPS_MAX / 2 < budget.steps <= 0
+
+
+def test_few_changes_of_a_long_text_are_told_word_by_word() -> None:
+    # Fails with the spaces as parts of their own: 1,500 of them against as many are 2,250,000 steps for each change.
+    mixed = random.Random(7)
+    words = mixed.choices([f"w{number}" for number in range(3_000)], [1 / (2 + rank) for rank in range(3_000)], k=1_500)
+    changed = [f"changed{place}" if place % 150 == 7 else word for place, word in enumerate(words)]
+    pieces = diff(" ".join(words), " ".join(changed), Budget())
+
+    assert [piece.text for piece in pieces if piece.kind == "added"] == [
+        f"changed{place}" for place in range(7, 1_500, 150)
+    ]
 
 
 def _link(step: int, memory_id: UUID, successor: UUID | None) -> Link:
