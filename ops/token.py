@@ -23,6 +23,8 @@ AGAIN = "See `memhub token list` for what was done."
 
 _FIRST = "It is the first: from now on the server over HTTP and the dashboard ask everybody for a token or the key."
 
+_CUT = f"These are the newest {tokens.LISTED_MAX:,}; older ones are not listed. --tenant lists those of one tenant."
+
 _TTL = re.compile(r"(\d{1,6})([hd])", re.ASCII)
 
 
@@ -67,6 +69,8 @@ async def listing(settings: Settings, tenant: str | None, *, as_json: bool) -> i
     wanted = None if tenant is None else limits.tenant(tenant, "tenant")
     async with operating(settings, again=AGAIN) as connection:
         found = await tokens.listed(connection, wanted)
+    if len(found) == tokens.LISTED_MAX:
+        print(_CUT, file=sys.stderr)
     if as_json:
         print(_json([asdict(token) for token in found]))
         return 0
@@ -85,7 +89,7 @@ async def revoke(settings: Settings, token_id: str) -> int:
     except ValueError:
         raise InvalidArgument("id", "is not the id of a token", next="Take ids from `memhub token list`.") from None
     async with operating(settings, again=AGAIN) as connection:
-        name = await tokens.revoke(connection, wanted)
+        name = (await tokens.revoke(connection, wanted)).name
     print(f"Token {shown(name)} is revoked: it opens nothing any more.", file=sys.stderr)
     return 0
 

@@ -56,6 +56,14 @@ class Issued:
     secret: str
 
 
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """`is_now` is false for one that was revoked before."""
+
+    name: str
+    is_now: bool
+
+
 async def create(
     connection: asyncpg.Connection,
     tenant: str,
@@ -89,18 +97,23 @@ async def create(
     return Issued(token=_token(row, project=None if scope is None else scope.slug), secret=secret)
 
 
-async def listed(connection: asyncpg.Connection, tenant: str | None) -> list[Token]:
-    """The tokens of a tenant, or of all, oldest first, at most LISTED_MAX; revoked and expired ones too."""
-    return [_token(row) for row in await connection.fetch(_LIST, tenant, LISTED_MAX)]
+async def listed(connection: asyncpg.Connection, tenant: str | None, *, project_id: UUID | None = None) -> list[Token]:
+    """The tokens of a tenant, of one project of it, or of all; revoked and expired ones too.
+
+    Newest first, at most LISTED_MAX: who shows so many tells that there may be older ones.
+    """
+    return [_token(row) for row in await connection.fetch(_LIST, tenant, project_id, LISTED_MAX)]
 
 
-async def revoke(connection: asyncpg.Connection, token_id: UUID) -> str:
-    """Ends a token at once and for ever; its name. Commits. Needs the operator's role. Raises InvalidArgument."""
-    row = await connection.fetchrow(_REVOKE, token_id)
+async def revoke(connection: asyncpg.Connection, token_id: UUID, *, tenant: str | None = None) -> Revoked:
+    """Ends a token at once and for ever, one of `tenant` where that is given. Commits. Needs the operator's role.
+
+    Raises InvalidArgument where there is no such token.
+    """
+    row = await connection.fetchrow(_REVOKE, token_id, tenant)
     if row is None:
         raise InvalidArgument("id", f"there is no token {token_id}", next="Take ids from `memhub token list`.")
-    name: str = row["name"]
-    return name
+    return Revoked(**row)
 
 
 async def authenticate(connection: asyncpg.Connection, secret: str) -> Token:

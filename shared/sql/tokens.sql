@@ -26,29 +26,31 @@ FROM memhub.api_tokens AS token LEFT JOIN memhub.projects AS project ON project.
 WHERE token.hash = $1::bytea;
 
 -- name: list
--- $1 tenant text or NULL for all, $2 limit int
+-- The newest first: those that were revoked long ago are the ones to be cut off.
+-- $1 tenant text or NULL for all, $2 project uuid or NULL for all, $3 limit int
 SELECT token.id, token.tenant, token.project_id, project.slug AS project, token.name, token.read_only, token.expires_at,
        token.revoked_at, token.last_used_at, token.created_at, token.expires_at <= clock_timestamp() IS TRUE AS expired
 FROM memhub.api_tokens AS token LEFT JOIN memhub.projects AS project ON project.id = token.project_id
-WHERE $1::text IS NULL OR token.tenant = $1
-ORDER BY token.tenant, token.created_at, token.id
-LIMIT $2::int;
+WHERE ($1::text IS NULL OR token.tenant = $1) AND ($2::uuid IS NULL OR token.project_id = $2)
+ORDER BY token.created_at DESC, token.id
+LIMIT $3::int;
 
 -- name: revoke
 -- No row when there is no such token; one revoked already keeps its instant.
--- $1 id uuid
-WITH revoked AS (
-    UPDATE memhub.api_tokens SET revoked_at = clock_timestamp()
-    WHERE id = $1::uuid AND revoked_at IS NULL
-    RETURNING id, tenant, project_id, name, revoked_at
+-- $1 id uuid, $2 tenant text or NULL for any
+WITH meant AS (
+    SELECT id, name FROM memhub.api_tokens WHERE id = $1::uuid AND ($2::text IS NULL OR tenant = $2)
+), revoked AS (
+    UPDATE memhub.api_tokens AS token SET revoked_at = clock_timestamp()
+    FROM meant
+    WHERE token.id = meant.id AND token.revoked_at IS NULL
+    RETURNING token.id, token.tenant, token.project_id, token.name, token.revoked_at
 ), audited AS (
     INSERT INTO memhub.audit_events (tenant, project_id, event, client, details, created_at)
     SELECT tenant, project_id, 'token_revoked', 'memhub', jsonb_build_object('token', id, 'name', name), revoked_at
     FROM revoked
 )
-SELECT token.name, coalesce(revoked.revoked_at, token.revoked_at) AS revoked_at
-FROM memhub.api_tokens AS token LEFT JOIN revoked ON revoked.id = token.id
-WHERE token.id = $1;
+SELECT meant.name, revoked.id IS NOT NULL AS is_now FROM meant LEFT JOIN revoked USING (id);
 
 -- name: used
 -- $1 ids uuid[]

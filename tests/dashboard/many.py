@@ -22,6 +22,18 @@ async def fill(connection: asyncpg.Connection, *, memories: int, tenant: str = "
     await connection.execute(text)
 
 
+async def tokens(connection: asyncpg.Connection, count: int, *, tenant: str = "local") -> None:
+    """Revoked ones, which nobody has the secret of: `token 1`, `token 2`, …"""
+    await connection.execute(
+        """INSERT INTO memhub.api_tokens (id, tenant, name, hash, read_only, revoked_at, created_at)
+           SELECT gen_random_uuid(), $1, 'token ' || number, sha256(number::text::bytea), false,
+                  clock_timestamp() + interval '1 min', clock_timestamp()
+           FROM generate_series(1, $2::int) AS number""",
+        tenant,
+        count,
+    )
+
+
 def place(row: asyncpg.Record) -> str:
     """The address of the page after a row with `created_at` and `memory_id`."""
     return PAGES.encode(Position(at=row["created_at"], memory_id=row["memory_id"]))

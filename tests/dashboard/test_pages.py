@@ -255,11 +255,42 @@ async def test_a_token_is_made_shown_once_and_revoked(guarded: Site, connection:
 
 
 async def test_a_token_of_another_tenant_is_not_revoked_here(guarded: Site, connection: asyncpg.Connection) -> None:
+    # Fails without $2 in `revoke` of tokens.sql.
     issued = await tokens.create(connection, "acme", name="theirs")
     await guarded.log_in(KEY)
     await guarded.act(f"/tokens/{issued.token.id}/revoke")
 
     assert (await tokens.listed(connection, "acme"))[0].revoked_at is None
+    assert await connection.fetchval("SELECT count(*) FROM memhub.audit_events WHERE event = 'token_revoked'") == 0
+
+
+async def test_of_many_tokens_the_newest_are_listed_and_each_is_revoked(
+    guarded: Site, connection: asyncpg.Connection
+) -> None:
+    # Fails without DESC in `list` of tokens.sql, and the last line with a look into that list before a revoke.
+    oldest = (await tokens.create(connection, "local", name="the oldest")).token
+    await many.tokens(connection, tokens.LISTED_MAX - 1)
+    await guarded.log_in(KEY)
+    assert "the oldest" in await guarded.text("/tokens")
+    newest = (await tokens.create(connection, "local", name="the newest")).token
+    shown = await guarded.text("/tokens")
+
+    assert shown.index("the newest") < shown.index("token 999")
+    assert "The newest 1,000." in shown
+    assert "the oldest" not in shown
+    for token in (newest, oldest):
+        assert "The token is revoked" in (await guarded.act(f"/tokens/{token.id}/revoke")).text
+
+
+async def test_a_token_of_a_project_is_listed_behind_many_of_others(
+    guarded: Site, world: World, connection: asyncpg.Connection
+) -> None:
+    # Fails without $2 in `list` of tokens.sql.
+    issued = await tokens.create(connection, "local", name="of the website", project="website")
+    await many.tokens(connection, tokens.LISTED_MAX)
+    await guarded.log_in(issued.secret)
+
+    assert "of the website" in await guarded.text("/tokens")
 
 
 async def test_an_empty_database_has_pages_too(site: Site) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from ops import ports
 from ops.words import counted, memories
+from shared import tokens
+from tests.dashboard import many
 from tests.memories.clients import Client
 from tests.ops import memhub
 
@@ -122,3 +124,19 @@ async def test_a_line_that_cannot_be_is_refused_with_what_is_wrong(
 def test_one_is_singular(count: int, said: str) -> None:
     assert counted(count, "job") == said
     assert memories(1) == "1 memory"
+
+
+async def test_of_many_tokens_the_newest_are_listed_and_the_cut_is_told(
+    connection: asyncpg.Connection, database_url: str
+) -> None:
+    # Fails without DESC in `list` of tokens.sql, or without _CUT.
+    await many.tokens(connection, tokens.LISTED_MAX)
+    await tokens.create(connection, "acme", name="the newest")
+    ran, of_one_tenant = (
+        memhub.run("token", "list", "--json", *of, MEMHUB_DATABASE_URL=database_url)
+        for of in ((), ("--tenant", "acme"))
+    )
+
+    assert json.loads(ran.stdout)[0]["name"] == "the newest"
+    assert "the newest 1,000; older ones are not listed" in ran.stderr
+    assert (len(json.loads(of_one_tenant.stdout)), of_one_tenant.stderr) == (1, "")

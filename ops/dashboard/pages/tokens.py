@@ -12,7 +12,7 @@ from ops.dashboard.visits import Visit
 from shared import limits, tokens
 from shared.errors import Forbidden, InvalidArgument
 from shared.overview.projects import slugs
-from shared.tokens import Issued
+from shared.tokens import LISTED_MAX, Issued
 
 NAME_BYTES_MAX = 128
 
@@ -51,26 +51,26 @@ async def create(renderer: Renderer, visit: Visit, fields: dict[str, str]) -> Re
 async def revoke(_renderer: Renderer, visit: Visit, _fields: dict[str, str]) -> Response:
     _ask_to_manage(visit)
     token_id = visit.request.path_params["token_id"]
-    async with visit.operating() as connection:
-        held = {token.id: token for token in await tokens.listed(connection, visit.visitor.tenant)}
-        can_end = token_id in held and held[token_id].revoked_at is None
-        if can_end:
-            await tokens.revoke(connection, token_id)
+    try:
+        async with visit.operating() as connection:
+            revoked = await tokens.revoke(connection, token_id, tenant=visit.visitor.tenant)
+    except InvalidArgument:
+        revoked = None
     base = visit.request.scope.get("root_path", "")
-    done = "token-revoked" if can_end else "token-gone"
+    done = "token-revoked" if revoked is not None and revoked.is_now else "token-gone"
     return RedirectResponse(f"{base}/tokens?done={done}", status_code=HTTPStatus.SEE_OTHER)
 
 
 async def _shown(renderer: Renderer, visit: Visit, *, issued: Issued | None) -> Response:
-    bound = visit.visitor.principal.project_id
     async with visit.reading() as connection:
-        held = await tokens.listed(connection, visit.visitor.tenant)
+        held = await tokens.listed(connection, visit.visitor.tenant, project_id=visit.visitor.principal.project_id)
         projects = await slugs(connection, visit.visitor.view)
     return renderer.page(
         visit.request,
         "tokens.html",
         visitor=visit.visitor,
-        tokens=[token for token in reversed(held) if bound in (None, token.project_id)],
+        tokens=held,
+        tokens_max=LISTED_MAX,
         projects=projects,
         lifetimes=list(LIFETIMES),
         issued=issued,
