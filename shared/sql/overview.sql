@@ -56,7 +56,7 @@ CROSS JOIN LATERAL (
 ) AS private
 LEFT JOIN LATERAL (
     SELECT created_at FROM memhub.live_memories
-    WHERE project_id = project.id AND status = 'ACTIVE'
+    WHERE project_id = project.id AND status = 'ACTIVE' AND scope_key = ''
     ORDER BY created_at DESC, memory_id
     LIMIT 1
 ) AS newest ON true

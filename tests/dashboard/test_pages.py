@@ -10,13 +10,15 @@ import asyncpg
 import pytest
 
 from shared import tokens
-from shared.domain import Author, ProjectScope
+from shared.domain import Author, ProjectScope, Scope
 from shared.memories.remember import remember
 from shared.memories.requests import Remember, Revise
 from shared.memories.revise import revise
+from shared.overview.projects import projects
+from shared.overview.views import View
 from tests.dashboard import many
 from tests.dashboard.sites import KEY, Site
-from tests.dashboard.world import World
+from tests.dashboard.world import CONVERSATION, World
 
 
 async def test_status_tells_of_fleet_queues_errors_runs_and_latency(site: Site, world: World) -> None:
@@ -38,6 +40,18 @@ async def test_status_tells_of_fleet_queues_errors_runs_and_latency(site: Site, 
 async def test_coverage_counts_what_search_may_find(site: Site, world: World) -> None:
     # Of six one has no vector; one that expired still has its own, and so has one of a conversation.
     assert "83.3%" in await site.text("/projects")
+
+
+async def test_what_a_conversation_remembers_is_no_sign_of_life_of_its_project(
+    world: World, connection: asyncpg.Connection
+) -> None:
+    # Fails without the scope_key of `newest` in `projects` of overview.sql.
+    said = Remember(content="Only said here too.", scope=Scope.CONVERSATION)
+    await remember(connection, world.other, Author("cursor", CONVERSATION), said)
+    payments, website = await projects(connection, View("local", None))
+
+    assert (payments.slug, website.slug) == ("payments", "website")
+    assert (website.searchable, website.remembered_at) == (0, None)
 
 
 @pytest.mark.parametrize("chosen", ["", "month", "quarter", "years", "nonsense"])
