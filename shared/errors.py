@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, Self
 
 
@@ -70,6 +71,21 @@ class Unauthorized(MemhubError):
     """The credential is missing, unknown, expired or revoked; only HTTP has credentials."""
 
     code = "UNAUTHORIZED"
+
+
+class RateLimited(MemhubError):
+    """Too many calls of one credential, or too many unknown ones from one address; `wait_s` until the next."""
+
+    code = "RATE_LIMITED"
+    retryable = True
+
+    def __init__(self, message: str, *, wait_s: float) -> None:
+        super().__init__(message, next="Call again after the seconds in Retry-After.")
+        self.wait_s = wait_s
+
+    @property
+    def retry_after_s(self) -> int:
+        return math.ceil(self.wait_s)
 
 
 class SensitiveContent(MemhubError):

@@ -47,7 +47,8 @@ class Connections(Protocol):
 Authenticate = Callable[[str | None], Awaitable[Principal | None]]
 """Whom this secret lets in; None where it lets in nobody. It is asked at each request, so that a revoked one ends.
 
-Without a secret (None) it answers a principal only where no credential is needed.
+Without a secret (None) it answers a principal only where no credential is needed. It raises RateLimited for one that is
+asked too often, and what the database raises.
 """
 
 

@@ -20,7 +20,7 @@ from ops.dashboard.visits import House, Visit, Visitor, visitor_of
 from shared import logs
 from shared.embedding.address import embedder_address
 from shared.embedding.client import QueryEmbedder
-from shared.errors import Forbidden, InvalidArgument, MemhubError, MemoryNotFound, ProjectNotFound
+from shared.errors import Forbidden, InvalidArgument, MemhubError, MemoryNotFound, ProjectNotFound, RateLimited
 from shared.mounts import AsgiApp, Authenticate, Connections
 from shared.settings import Settings
 
@@ -33,6 +33,7 @@ _STATUSES: dict[type[MemhubError], int] = {
     Forbidden: HTTPStatus.FORBIDDEN,
     MemoryNotFound: HTTPStatus.NOT_FOUND,
     ProjectNotFound: HTTPStatus.NOT_FOUND,
+    RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
 }
 
 
@@ -120,7 +121,10 @@ class _Desk:
         status = _STATUSES.get(type(refused), HTTPStatus.SERVICE_UNAVAILABLE)
         level = "WARNING" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "INFO"
         logs.event("dashboard_refused", level=level, status=status, code=refused.code)
-        return self._renderer.refusal(request, refused, status=status, visitor=visitor)
+        answer = self._renderer.refusal(request, refused, status=status, visitor=visitor)
+        if isinstance(refused, RateLimited):
+            answer.headers["Retry-After"] = str(refused.retry_after_s)
+        return answer
 
 
 def _to_login(request: Request) -> Response:

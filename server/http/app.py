@@ -105,7 +105,7 @@ def build(
     hosts = Hosts(bound=bound, allowed=settings.allowed_hosts)
     app = OriginMiddleware(app, origins=settings.allowed_origins, hosts=hosts)
     found = discover()
-    mounted = mounts.build(found, settings, gateway=gateway, credentials=doors.credentials)
+    mounted = mounts.build(found, settings, gateway=gateway, credentials=doors.credentials, rates=doors.rates)
     return metrics.counting(MountMiddleware(app, mounts=found, mounted=mounted, hosts=hosts))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from http import HTTPStatus
 
 import anyio
@@ -12,13 +11,13 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.http.credentials import KEY_IDENTITY, Credentials, Missing
+from server.http.credentials import Credentials, Missing
 from server.http.principal import Principal
-from server.http.rates import RateLimited, Rates
+from server.http.rates import Rates
 from server.http.refusals import refusal
 from server.http.tenant import PRINCIPAL
 from shared import logs
-from shared.errors import Forbidden, MemhubError, Unauthorized
+from shared.errors import Forbidden, MemhubError, RateLimited, Unauthorized
 
 PUBLIC = frozenset({"/livez", "/health", "/readyz"})
 OPERATORS = frozenset({"/metrics"})
@@ -85,11 +84,10 @@ class AuthMiddleware:
             return self._refused(error)
         if principal.tenant is not None and scope["path"] in OPERATORS:
             return self._refused(_of_one_tenant())
-        # The unbound key is the operator's own and shared by many clients.
-        if principal.identity not in (None, KEY_IDENTITY):
-            wait_s = self._rates.wait_s(str(principal.identity))
-            if wait_s:
-                return _too_often(RateLimited("This credential calls too often; nothing was run.", wait_s=wait_s))
+        try:
+            self._rates.admit(principal)
+        except RateLimited as limited:
+            return _too_often(limited)
         scope[PRINCIPAL] = principal
         if principal.identity is not None:
             scope["user"] = _user(principal)
@@ -161,7 +159,7 @@ def _address(scope: Scope) -> str:
 
 
 def _too_often(limited: RateLimited) -> Response:
-    seconds = math.ceil(limited.wait_s)
+    seconds = limited.retry_after_s
     return refusal(
         HTTPStatus.TOO_MANY_REQUESTS,
         limited.code,

@@ -8,8 +8,7 @@ from mcp.server.context import ServerRequestContext
 
 from server.call import Caller
 from server.caller import Asked, client_name
-from server.http.credentials import KEY_IDENTITY
-from server.http.principal import ANYONE
+from server.http.principal import ANYONE, KEY_IDENTITY
 from server.http.tenant import PLACE, PRINCIPAL
 from shared.domain import Author
 from shared.errors import MemhubError

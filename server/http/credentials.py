@@ -9,14 +9,13 @@ from collections import OrderedDict
 from typing import Protocol
 
 from server.gateway import Gateway
-from server.http.principal import ANYONE, Principal
-from server.http.rates import RateLimited, Rates
+from server.http.principal import ANYONE, KEY_IDENTITY, Principal
+from server.http.rates import Rates
 from server.http.usage import Usage
 from shared import tokens
-from shared.errors import Unauthorized
+from shared.errors import RateLimited, Unauthorized
 from shared.settings import Settings
 
-KEY_IDENTITY = "key"
 EXISTENCE_S = 2.0
 """How old an answer may be to whether any token exists; only a server without a key asks."""
 
@@ -94,11 +93,7 @@ class Credentials:
     async def _of_token(self, bearer: str, address: str | None) -> Principal:
         """A guess costs a question to the database, so an address has few of them; what was right is no guess."""
         digest = _hash(bearer)
-        if (
-            address is not None
-            and digest not in self._known
-            and (wait_s := self._guesses.wait_s(address, counts=False))
-        ):
+        if address is not None and digest not in self._known and (wait_s := self._guesses.wait_s(address, counts=0)):
             raise RateLimited("Too many unknown credentials came from this address; nothing was run.", wait_s=wait_s)
         backend = await self._gateway.backend()
         try:

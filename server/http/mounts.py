@@ -14,9 +14,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from server.gateway import Gateway
 from server.http.credentials import Credentials
 from server.http.origin import Hosts, misdirected
+from server.http.rates import Rates
 from shared.errors import Forbidden, Unauthorized
 from shared.mounts import Mount, Principal
 from shared.settings import Settings
+
+PAGE_CALLS = 20
+"""A page holds the loop for 20 to 150 ms, a call for 2 to 5."""
 
 
 class MountMiddleware:
@@ -40,9 +44,11 @@ class MountMiddleware:
         return any(path == mounted or path.startswith(f"{mounted}/") for mounted in self._paths)
 
 
-def build(mounts: Sequence[Mount], settings: Settings, *, gateway: Gateway, credentials: Credentials) -> ASGIApp:
+def build(
+    mounts: Sequence[Mount], settings: Settings, *, gateway: Gateway, credentials: Credentials, rates: Rates
+) -> ASGIApp:
     """All of them under their paths; the database is opened by their first request if nothing did before."""
-    database, door = _Late(gateway), _Door(credentials)
+    database, door = _Late(gateway), _Door(credentials, rates)
     return Starlette(routes=[Path(mount.path, mount.build(database, settings, door.authenticate)) for mount in mounts])
 
 
@@ -57,11 +63,16 @@ class _Late:
 
 
 class _Door:
-    def __init__(self, credentials: Credentials) -> None:
+    """Counts the pages of a credential among its calls."""
+
+    def __init__(self, credentials: Credentials, rates: Rates) -> None:
         self._credentials = credentials
+        self._rates = rates
 
     async def authenticate(self, secret: str | None) -> Principal | None:
         try:
-            return await self._credentials.principal(secret)
+            principal = await self._credentials.principal(secret)
         except (Unauthorized, Forbidden):
             return None
+        self._rates.admit(principal, calls=PAGE_CALLS)
+        return principal

@@ -19,4 +19,6 @@ class Principal:
     read_only: bool = False
 
 
+KEY_IDENTITY = "key"
+
 ANYONE = Principal()

@@ -6,21 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shared.errors import MemhubError
+from server.http.principal import KEY_IDENTITY, Principal
+from shared.errors import RateLimited
 
 IDENTITIES_MAX = 10_000
 BURST_S = 2.0
-
-
-class RateLimited(MemhubError):
-    """Too many calls of one credential, or too many unknown ones from one address; `wait_s` until the next."""
-
-    code = "RATE_LIMITED"
-    retryable = True
-
-    def __init__(self, message: str, *, wait_s: float) -> None:
-        super().__init__(message, next="Call again after the seconds in Retry-After.")
-        self.wait_s = wait_s
 
 
 @dataclass(slots=True)
@@ -38,8 +28,19 @@ class Rates:
         self._clock = clock
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
-    def wait_s(self, identity: str, *, counts: bool = True) -> float:
-        """0 for a call that may go on, and that `counts`; else how long to wait before the next one."""
+    def admit(self, principal: Principal, *, calls: int = 1) -> None:
+        """Counts so many calls of this credential; one that weighs many is let in for the first. Raises RateLimited.
+
+        The unbound key is the operator's own and shared by many clients.
+        """
+        if principal.identity in (None, KEY_IDENTITY):
+            return
+        wait_s = self.wait_s(str(principal.identity), counts=calls)
+        if wait_s:
+            raise RateLimited("This credential calls too often; nothing was run.", wait_s=wait_s)
+
+    def wait_s(self, identity: str, *, counts: int = 1) -> float:
+        """0 for a call that may go on, and that `counts` as so many; else how long to wait before the next one."""
         now_s = self._clock()
         bucket = self._buckets.setdefault(identity, _Bucket(self._burst, now_s))
         self._buckets.move_to_end(identity)

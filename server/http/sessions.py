@@ -11,7 +11,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
 from server.http.bodies import Readable
-from server.http.credentials import KEY_IDENTITY
+from server.http.principal import KEY_IDENTITY
 from shared import logs
 
 

@@ -13,10 +13,9 @@ import pytest
 from server.gateway import Gateway
 from server.http import credentials as module
 from server.http.credentials import Credentials
-from server.http.rates import RateLimited
 from server.http.usage import Usage
 from shared import tokens
-from shared.errors import Unauthorized
+from shared.errors import RateLimited, Unauthorized
 from shared.settings import Settings
 from tests.server.memory import InMemory
 

@@ -12,7 +12,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from shared import mounts
+from shared import mounts, tokens
 from shared.mounts import Mount
 from tests.http.callers import client
 from tests.http.conftest import KEY
@@ -96,6 +96,28 @@ def test_the_rest_of_the_server_still_refuses_a_browser_page(locked: Process) ->
         for path in ("/mcp", "/metrics", "/opsx", "/ops.evil"):
             answer = person.get(path, headers={"Origin": locked.url, "Authorization": f"Bearer {KEY}"})
             assert answer.status_code == 403, path
+
+
+async def test_pages_of_a_token_are_counted_among_its_calls(tmp_path: Path, module_database_url: str) -> None:
+    # Fails without `admit` in _Door. One call in a hundred seconds: no machine is so slow that the next comes in time.
+    connection = await asyncpg.connect(module_database_url)
+    secret = (await tokens.create(connection, "local", name="test")).secret
+    await connection.close()
+    settings = {"MEMHUB_DATABASE_URL": module_database_url, "MEMHUB_API_KEY": KEY, "MEMHUB_RATE_LIMIT_PER_S": "0.01"}
+    path = os.pathsep.join([str(installed(tmp_path / "path")), str(ROOT)])
+    with serving(tmp_path, program=PRODUCT_HTTP, PYTHONPATH=path, **settings) as process, browser(process) as person:
+        person.post("/ops/login", data={"credential": secret}, headers={"Origin": process.url})
+        refused = person.get("/ops/")
+        called = person.post("/mcp", headers={"Authorization": f"Bearer {secret}"})
+        with browser(process) as operator:
+            operator.post("/ops/login", data={"credential": KEY}, headers={"Origin": process.url})
+            shown = [operator.get("/ops/").status_code for _ in range(3)]
+
+    assert refused.status_code == 429
+    assert int(refused.headers["retry-after"]) >= 1
+    assert "This credential calls too often" in refused.text
+    assert called.status_code == 429
+    assert shown == [200, 200, 200]
 
 
 async def test_how_long_a_tool_took_is_seen_there(locked: Process, module_database_url: str) -> None:

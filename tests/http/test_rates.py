@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from server.http.principal import ANYONE, KEY_IDENTITY, Principal
 from server.http.rates import IDENTITIES_MAX, Rates
+from shared.errors import RateLimited
 
 
 class Clock:
@@ -35,6 +39,23 @@ def test_a_slow_rate_lets_one_call_through_at_a_time() -> None:
     rates = Rates(per_s=0.1, clock=clock)
     assert rates.wait_s("a") == 0.0
     assert rates.wait_s("a") == 10.0
+
+
+def test_a_page_is_let_in_at_a_slow_rate_too_and_all_of_it_is_waited_for() -> None:
+    # Fails without `calls` in admit.
+    clock = Clock()
+    rates, principal = Rates(per_s=1, clock=clock), Principal(identity="token:1")
+    rates.admit(principal, calls=20)
+    with pytest.raises(RateLimited) as refused:
+        rates.admit(principal)
+
+    assert refused.value.retry_after_s == 19
+
+
+def test_the_unbound_key_and_callers_without_one_are_not_limited() -> None:
+    rates = Rates(per_s=0.01, clock=Clock())
+    for principal in [ANYONE, Principal(identity=KEY_IDENTITY)] * 10:
+        rates.admit(principal, calls=20)
 
 
 def test_buckets_are_bounded() -> None:
