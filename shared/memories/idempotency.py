@@ -10,6 +10,7 @@ import orjson
 from shared import statements
 from shared.domain import ProjectScope
 from shared.errors import IdempotencyKeyReused
+from shared.memories import races
 
 _SQL = statements.load("idempotency")
 _CLAIM = _SQL["claim"]
@@ -23,12 +24,14 @@ async def claim(
 ) -> dict[str, Any] | None:
     """None when the caller now owns the key (or gave none), else the response stored under it.
 
-    Waits for an owner in flight. Raises IdempotencyKeyReused when the key belongs to another request.
+    Waits for an owner in flight. Raises IdempotencyKeyReused when the key belongs to another request, and Raced when it
+    was collected between the two statements.
     """
     if key is None or await connection.fetchval(_CLAIM, scope.project_id, key, fingerprint) is not None:
         return None
     stored = await connection.fetchrow(_STORED, scope.project_id, key)
-    assert stored is not None
+    if stored is None:
+        raise races.Raced
     if stored["fingerprint"] != fingerprint:
         raise IdempotencyKeyReused(
             "client_request_id: this key was used for a request with other arguments",

@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 import asyncpg
 import pytest
 
+from shared import statements
 from shared.domain import Status
 from tests.memories.backends import WAIT_S, backends, until_blocked
 from tests.memories.clients import Client, client_of
 
-KEY = "request-0001"
+KEY, OTHER_KEY = "request-0001", "request-0002"
+STORED = statements.load("idempotency")["stored"]
 
 _Answer = TypeVar("_Answer")
 
@@ -122,6 +124,36 @@ async def test_a_revision_with_a_key_in_flight_is_replayed_and_no_conflict(pair:
     )
 
     assert answer.outcome == "idempotent_replay"
+
+
+class Collected(asyncpg.Connection):  # type: ignore[misc]
+    """The collector comes between its two statements of a claim, once."""
+
+    collector: asyncpg.Connection | None = None
+
+    async def fetchrow(self, query: str, *arguments: Any, **options: Any) -> Any:
+        if query == STORED and self.collector is not None:
+            await self.collector.execute("DELETE FROM memhub.idempotency_keys")
+            self.collector = None
+        return await super().fetchrow(query, *arguments, **options)
+
+
+async def test_a_key_that_is_collected_while_its_retry_looks_it_up_is_a_race(
+    database_url: str, connection: asyncpg.Connection
+) -> None:
+    # Fails without Raced in idempotency.claim: there is no answer under the key any more, and none is made up.
+    met = await asyncpg.connect(database_url, connection_class=Collected)
+    await met.execute("SET ROLE memhub_server")
+    client = await client_of(met, "payments")
+    memory_id = await client.saved("Port 8080", client_request_id=KEY)
+    met.collector = connection
+    retried = await client.remember("Port 8080", client_request_id=KEY)
+    await client.revise(memory_id, 1, "Port 9090", client_request_id=OTHER_KEY)
+    met.collector = connection
+    revised = await client.revise(memory_id, 1, "Port 9090", client_request_id=OTHER_KEY)
+    await met.close()
+
+    assert (retried.outcome, revised.outcome) == ("deduplicated", "conflict")
 
 
 @pytest.mark.parametrize(("commits", "outcome", "attestations"), [(True, "deduplicated", 2), (False, "created", 1)])
