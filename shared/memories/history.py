@@ -127,18 +127,18 @@ async def history(
         retired_by=life["retired_by"],
         superseded_by=life["superseded_by"],
         supersedes=tuple(row["id"] for row in predecessors),
-        revisions=tuple(Revision(**_said(row)) for row in revisions),
+        revisions=tuple(Revision(**said(row)) for row in revisions),
         earlier_revisions=revisions[0]["revision"] - 1 or None if revisions else None,
-        attestations=tuple(Attestation(**_said(row)) for row in attestations),
-        events=tuple(_event(row) for row in events),
+        attestations=tuple(Attestation(**said(row)) for row in attestations),
+        events=tuple(event(row) for row in events),
     )
 
 
-def _said(row: asyncpg.Record) -> dict[str, Any]:
+def said(row: asyncpg.Record) -> dict[str, Any]:
     """The columns of a revision or an attestation, in the types of the domain."""
     kinds = {"type": MemoryType(row["type"]), "author_kind": AuthorKind(row["author_kind"])}
     return dict(row) | kinds | {"tags": tuple(row["tags"])}
 
 
-def _event(row: asyncpg.Record) -> AuditEvent:
+def event(row: asyncpg.Record) -> AuditEvent:
     return AuditEvent(**dict(row) | {"details": orjson.loads(row["details"])})

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import asyncpg
-import orjson
 
 from shared import projects, statements
-from shared.domain import AuthorKind, MemoryType, ProjectScope, Status
+from shared.domain import MemoryType, ProjectScope, Status
 from shared.errors import MemoryNotFound
 from shared.memories import history
 from shared.memories.history import Attestation, AuditEvent
@@ -136,10 +134,10 @@ async def life(
         embeddings = await connection.fetch(_EMBEDDING, *here, state.revision)
     return Life(
         state=state,
-        head=Revision(**_said(head)),
-        revisions=tuple(Revision(**_said(each)) for each in shown),
-        attestations=tuple(Attestation(**_said(each)) for each in attestations),
-        events=tuple(AuditEvent(**dict(each) | {"details": orjson.loads(each["details"])}) for each in events),
+        head=Revision(**history.said(head)),
+        revisions=tuple(Revision(**history.said(each)) for each in shown),
+        attestations=tuple(Attestation(**history.said(each)) for each in attestations),
+        events=tuple(history.event(each) for each in events),
         chain=tuple(_link(each) for each in chain),
         usage=None if usage is None else Usage(**usage),
         embeddings=tuple(Embedding(**each) for each in embeddings),
@@ -150,11 +148,6 @@ def _state(row: asyncpg.Record, scope: ProjectScope) -> State:
     values = dict(row) | {"status": Status(row["status"])}
     del values["project_id"]
     return State(scope=scope, **values)
-
-
-def _said(row: asyncpg.Record) -> dict[str, Any]:
-    kinds = {"type": MemoryType(row["type"]), "author_kind": AuthorKind(row["author_kind"])}
-    return dict(row) | kinds | {"tags": tuple(row["tags"])}
 
 
 def _link(row: asyncpg.Record) -> Link:
