@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Literal
 
 from server.backend import Backend
 from shared import logs
@@ -46,6 +48,12 @@ class Gateway:
         raise BackendUnavailable(
             "The database is still starting; nothing was run.", next="Call again in a few seconds."
         )
+
+    @asynccontextmanager
+    async def connection(self, work: Literal["read", "write"]) -> AsyncIterator[Any]:
+        """A connection of the opened backend; raises what `backend` does, and BackendBusy."""
+        async with (await self.backend()).connection(work) as connection:
+            yield connection
 
     def begin(self) -> asyncio.Task[None] | None:
         """The attempt under way, or a new one; None where the backend is open: a second one would never be closed."""

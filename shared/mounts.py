@@ -7,33 +7,14 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, Literal, Protocol
-from uuid import UUID
 
+from shared.principal import Principal
 from shared.settings import Settings
 
 GROUP = "memhub.mounts"
 
 # What an ASGI application is, without importing a framework to say it.
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
-
-
-class Principal(Protocol):
-    """Whom a credential lets in; `tenant` and `project_id` are what it is bound to, None where to nothing.
-
-    `identity` names the credential without giving it away; None is a caller without one.
-    """
-
-    @property
-    def identity(self) -> str | None: ...
-
-    @property
-    def tenant(self) -> str | None: ...
-
-    @property
-    def project_id(self) -> UUID | None: ...
-
-    @property
-    def read_only(self) -> bool: ...
 
 
 class Connections(Protocol):

@@ -21,9 +21,9 @@ from starlette.routing import Mount, Route
 from ops import ports
 from ops.dashboard import PATH
 from ops.dashboard.application import build
-from ops.dashboard.credentials import Credentials
 from ops.terminal import Terminal
 from shared import tokens
+from shared.credentials import Credentials
 from shared.database import Database
 from shared.mounts import AsgiApp
 from shared.opening import opened
@@ -60,7 +60,7 @@ async def serve(settings: Settings, *, port: int, browse: bool) -> int:
 
 def alone(database: Database, settings: Settings) -> AsgiApp:
     """The dashboard under its path. Only loopback's names are answered: a page elsewhere could rebind its own to us."""
-    pages = build(database, settings, Credentials(database, settings).authenticate)
+    pages = build(database, settings, Credentials(settings, database).authenticate)
     routes = [Route("/", _home), Mount(PATH, pages)]
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"], www_redirect=False)
     return Starlette(routes=routes, middleware=[hosts])
@@ -99,6 +99,8 @@ class _Server(uvicorn.Server):
 def _access(settings: Settings, *, locked: bool) -> str:
     if settings.api_key is not None:
         return "It asks for MEMHUB_API_KEY or a token (memhub token create)."
+    if settings.oauth_issuer is not None:
+        return "It asks for a token (memhub token create): MEMHUB_OAUTH_ISSUER is set."
     if locked:
         return "It asks for a token (memhub token create): there is one, or was."
     return "No key is set: everybody on this machine may look, until a token is made (memhub token create)."

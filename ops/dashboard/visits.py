@@ -16,8 +16,9 @@ from shared import limits
 from shared.domain import Author, ProjectScope
 from shared.embedding.client import QueryEmbedder
 from shared.errors import Forbidden, ProjectNotFound
-from shared.mounts import Authenticate, Connections, Principal
+from shared.mounts import Authenticate, Connections
 from shared.overview.views import View
+from shared.principal import Principal
 from shared.projects import resolve
 from shared.settings import Settings
 

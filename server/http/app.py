@@ -20,7 +20,7 @@ from server.application import Application
 from server.gateway import Gateway
 from server.http import bodies, health, metadata, mounts
 from server.http.auth import AuthMiddleware
-from server.http.credentials import Credentials, Issuer
+from server.http.credentials import Credentials
 from server.http.metrics import Metrics
 from server.http.mounts import MountMiddleware
 from server.http.origin import Hosts, OriginMiddleware
@@ -29,6 +29,7 @@ from server.http.sessions import Sessions
 from server.http.tenant import TenantMiddleware
 from server.http.usage import Usage
 from server.timing import Timed
+from shared.credentials import Issuer
 from shared.mounts import discover
 from shared.settings import Settings
 

@@ -11,13 +11,14 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.http.credentials import Credentials, Missing
-from server.http.principal import Principal
+from server.http.credentials import Credentials
 from server.http.rates import Rates
 from server.http.refusals import refusal
 from server.http.tenant import PRINCIPAL
 from shared import logs
+from shared.credentials import Missing
 from shared.errors import Forbidden, MemhubError, RateLimited, Unauthorized
+from shared.principal import Principal
 
 PUBLIC = frozenset({"/livez", "/health", "/readyz"})
 OPERATORS = frozenset({"/metrics"})

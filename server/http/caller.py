@@ -8,10 +8,10 @@ from mcp.server.context import ServerRequestContext
 
 from server.call import Caller
 from server.caller import Asked, client_name
-from server.http.principal import ANYONE, KEY_IDENTITY
 from server.http.tenant import PLACE, PRINCIPAL
 from shared.domain import Author
 from shared.errors import MemhubError
+from shared.principal import ANYONE, KEY_IDENTITY
 
 
 def identify(context: ServerRequestContext[Any, Any], asked: Asked) -> Caller:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, Literal
+from collections.abc import Sequence
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -15,8 +13,8 @@ from server.gateway import Gateway
 from server.http.credentials import Credentials
 from server.http.origin import Hosts, misdirected
 from server.http.rates import Rates
-from shared.errors import Forbidden, Unauthorized
-from shared.mounts import Mount, Principal
+from shared.mounts import Mount
+from shared.principal import Principal
 from shared.settings import Settings
 
 PAGE_CALLS = 20
@@ -48,18 +46,8 @@ def build(
     mounts: Sequence[Mount], settings: Settings, *, gateway: Gateway, credentials: Credentials, rates: Rates
 ) -> ASGIApp:
     """All of them under their paths; the database is opened by their first request if nothing did before."""
-    database, door = _Late(gateway), _Door(credentials, rates)
-    return Starlette(routes=[Path(mount.path, mount.build(database, settings, door.authenticate)) for mount in mounts])
-
-
-class _Late:
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-
-    @asynccontextmanager
-    async def connection(self, work: Literal["read", "write"]) -> AsyncIterator[Any]:
-        async with (await self._gateway.backend()).connection(work) as connection:
-            yield connection
+    door = _Door(credentials, rates)
+    return Starlette(routes=[Path(mount.path, mount.build(gateway, settings, door.authenticate)) for mount in mounts])
 
 
 class _Door:
@@ -70,9 +58,7 @@ class _Door:
         self._rates = rates
 
     async def authenticate(self, secret: str | None) -> Principal | None:
-        try:
-            principal = await self._credentials.principal(secret)
-        except (Unauthorized, Forbidden):
-            return None
-        self._rates.admit(principal, calls=PAGE_CALLS)
+        principal = await self._credentials.authenticate(secret)
+        if principal is not None:
+            self._rates.admit(principal, calls=PAGE_CALLS)
         return principal

@@ -8,9 +8,9 @@ from typing import Any
 import jwt
 
 from server.http.keys import Keys
-from server.http.principal import Principal
 from shared.environment import TENANT_PATTERN
 from shared.errors import Forbidden, Unauthorized
+from shared.principal import Principal
 from shared.settings import Settings
 
 LEEWAY_S = 30

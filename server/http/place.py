@@ -7,9 +7,9 @@ from uuid import UUID
 
 from starlette.datastructures import Headers
 
-from server.http.principal import Principal
 from shared import limits
 from shared.errors import Forbidden, InvalidArgument, TenantRequired
+from shared.principal import Principal
 
 TENANT, TENANT_FALLBACK = "X-Memory-Tenant", "X-Tenant-Id"
 PROJECT = "X-Memory-Project"

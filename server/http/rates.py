@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from server.http.principal import KEY_IDENTITY, Principal
 from shared.errors import RateLimited
+from shared.principal import KEY_IDENTITY, Principal
 
 IDENTITIES_MAX = 10_000
 BURST_S = 2.0

@@ -11,8 +11,8 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
 from server.http.bodies import Readable
-from server.http.principal import KEY_IDENTITY
 from shared import logs
+from shared.principal import KEY_IDENTITY
 
 
 class Sessions(StreamableHTTPSessionManager):

@@ -7,8 +7,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.http import place
 from server.http.place import Place
-from server.http.principal import ANYONE
 from shared.errors import MemhubError
+from shared.principal import ANYONE
 
 PLACE = "memhub.place"
 PRINCIPAL = "memhub.principal"

@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from shared import tokens
+from shared import credentials, tokens
 from tests.dashboard import world as made
 from tests.dashboard.conftest import Serve
 from tests.dashboard.sites import KEY, Site
@@ -191,11 +191,25 @@ async def test_without_a_key_it_is_open_to_this_machine_and_says_so(site: Site) 
     assert "</span> local</span>" in shown
 
 
-async def test_without_a_key_the_first_token_closes_it(site: Site, operator: asyncpg.Connection) -> None:
+async def test_without_a_key_the_first_token_closes_it(
+    site: Site, operator: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(credentials, "EXISTENCE_S", 0)
     assert (await site.get("/")).status_code == 200
     await issue(operator, "local")
 
     assert (await site.get("/")).status_code == 303
+
+
+async def test_an_issuer_closes_it_too(serve: Serve) -> None:
+    # Fails without `_has_issuer` in shared.credentials: it was open to this machine where the server asks.
+    oauth = {
+        "oauth_issuer": "https://login.example",
+        "oauth_audience": "https://memhub.example",
+        "oauth_tenant_claim": "tenant",
+    }
+    async with serve(**oauth) as site:
+        assert (await site.get("/")).status_code == 303
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", ""])

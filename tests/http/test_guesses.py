@@ -62,7 +62,7 @@ async def guessed(credentials: Credentials, address: str = ADDRESS) -> None:
 
 
 async def test_an_address_has_a_few_guesses_and_others_have_their_own(credentials: Credentials, asked: Asked) -> None:
-    # Fails without the look at _guesses in _of_token: each guess was a read of the database, before any rate.
+    # Fails without the look at _guesses in `token`: each guess was a read of the database, before any rate.
     await guessed(credentials)
     for _ in range(20):
         with pytest.raises(RateLimited):
@@ -88,7 +88,7 @@ async def test_a_token_that_was_let_in_goes_on_from_an_address_that_guesses(
 async def test_a_token_that_is_revoked_is_no_guess_and_has_no_way_round_the_bound(
     credentials: Credentials, connection: asyncpg.Connection
 ) -> None:
-    # Fails without Unknown in _of_token, and without the pop from _known.
+    # Fails without Unknown in `token`, and without the pop from _known.
     issued = await tokens.create(connection, "acme", name="test")
     await credentials.principal(issued.secret, address=ADDRESS)
     await tokens.revoke(connection, issued.token.id)

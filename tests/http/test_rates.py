@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from server.http.principal import ANYONE, KEY_IDENTITY, Principal
 from server.http.rates import IDENTITIES_MAX, Rates
 from shared.errors import RateLimited
+from shared.principal import ANYONE, KEY_IDENTITY, Principal
 
 
 class Clock:

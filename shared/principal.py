@@ -10,7 +10,8 @@ from uuid import UUID
 class Principal:
     """`tenant` and `project_id` are what the credential is bound to, None where it is bound to nothing.
 
-    A session belongs to the one `identity` that opened it; None is a caller without a credential.
+    `identity` names the credential without giving it away, and a session belongs to the one that opened it; None is a
+    caller without a credential.
     """
 
     identity: str | None = None
