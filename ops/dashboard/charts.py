@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,6 +13,9 @@ import pygal
 from markupsafe import Markup, escape
 
 LABELS_MAX = 8
+
+# Drawing one takes 40 ms, and an open page asks for its two again every five seconds; one is 20 KB.
+DRAWN_MAX = 64
 
 # It adds an importer of an old protocol, for maps that nobody draws here: every later import in this
 # process would warn of it.
@@ -23,6 +27,11 @@ _OVERLAYS = re.compile(r"overlay|titles")
 
 def bars(labels: Sequence[str], series: Mapping[str, Sequence[int]], *, caption: str) -> Markup:
     """Stacked bars with a tooltip each, named for who cannot see them; a table beside must hold the numbers."""
+    return _drawn(tuple(labels), tuple((name, tuple(values)) for name, values in series.items()), caption)
+
+
+@lru_cache(maxsize=DRAWN_MAX)
+def _drawn(labels: tuple[str, ...], series: tuple[tuple[str, tuple[int, ...]], ...], caption: str) -> Markup:
     chart = pygal.StackedBar(
         width=640,
         height=180,
@@ -36,15 +45,15 @@ def bars(labels: Sequence[str], series: Mapping[str, Sequence[int]], *, caption:
         no_prefix=True,
         disable_xml_declaration=True,
         value_formatter=lambda value: f"{value:,.0f}",
-        y_labels=_ticks([sum(column) for column in zip(*series.values(), strict=True)]),
+        y_labels=_ticks([sum(column) for column in zip(*dict(series).values(), strict=True)]),
     )
     chart.x_labels = list(labels)
     chart.x_labels_major = list(labels)[:: -(-len(labels) // LABELS_MAX)]
-    for name, values in series.items():
+    for name, values in series:
         chart.add(name, list(values))
     root = chart.render_tree()
     _strip(root)
-    for place, name in enumerate(series):
+    for place, (name, _values) in enumerate(series):
         _tell(root, place, name, labels)
     drawn = "".join(ElementTree.tostring(part, encoding="unicode") for part in root)
     return Markup(  # noqa: S704 - what is marked safe was serialised by ElementTree, which escapes
