@@ -89,11 +89,14 @@ CREATE TABLE memhub.term_frequencies (
     PRIMARY KEY (project_id, lexeme)
 );
 
--- When the term frequencies of a project were counted, and over how many live memories.
+-- When the term frequencies of a project were counted, and over how many live memories; since then a count may have
+-- failed.
 CREATE TABLE memhub.counted_projects (
     project_id uuid PRIMARY KEY REFERENCES memhub.projects (id),
-    memories   integer NOT NULL CHECK (memories >= 0),
-    counted_at timestamptz NOT NULL
+    memories   integer CHECK (memories >= 0),
+    counted_at timestamptz,
+    failed_at  timestamptz,
+    CHECK ((memories IS NULL) = (counted_at IS NULL))
 );
 
 GRANT INSERT, DELETE, UPDATE ON memhub.counted_projects TO memhub_server, memhub_operator;

@@ -366,8 +366,10 @@ ALTER TABLE memhub.audit_events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY
 
 CREATE TABLE memhub.counted_projects (
     project_id uuid NOT NULL,
-    memories integer NOT NULL,
-    counted_at timestamp with time zone NOT NULL,
+    memories integer,
+    counted_at timestamp with time zone,
+    failed_at timestamp with time zone,
+    CONSTRAINT counted_projects_check CHECK (((memories IS NULL) = (counted_at IS NULL))),
     CONSTRAINT counted_projects_memories_check CHECK ((memories >= 0))
 );
 

@@ -16,6 +16,7 @@ _SQL = statements.load("frequencies")
 _DUE = _SQL["due"]
 _LOCK = _SQL["lock"]
 _COUNT = _SQL["count"]
+_PUT_OFF = _SQL["put_off"]
 
 PROJECTS_MAX = 50
 PAUSE_S_PER_THOUSAND = 30.0
@@ -23,7 +24,7 @@ PAUSE_S_PER_THOUSAND = 30.0
 
 
 async def due(connection: asyncpg.Connection, *, projects_max: int = PROJECTS_MAX) -> list[UUID]:
-    """Projects that should be counted now, those never counted first."""
+    """Projects that should be counted now, those never counted first and those whose count failed last."""
     rows = await connection.fetch(_DUE, projects_max, PAUSE_S_PER_THOUSAND)
     return [row["id"] for row in rows]
 
@@ -38,6 +39,19 @@ async def count(connection: asyncpg.Connection, project_id: UUID) -> int | None:
 
 
 async def refresh(connection: asyncpg.Connection, *, projects_max: int = PROJECTS_MAX) -> int:
-    """Counts what is due, at most `projects_max` projects, each in its own transaction; how many there were."""
-    counted = [await count(connection, project_id) for project_id in await due(connection, projects_max=projects_max)]
-    return sum(memories is not None for memories in counted)
+    """Counts what is due, at most `projects_max` projects, each in its own transaction; how many there were.
+
+    One whose count fails is put off and the others are counted all the same; then the first failure is raised.
+    """
+    counted = 0
+    failures: list[Exception] = []
+    for project_id in await due(connection, projects_max=projects_max):
+        try:
+            counted += await count(connection, project_id) is not None
+        except (asyncpg.PostgresError, TimeoutError) as failed:
+            # Where the connection was lost, this raises and ends the run.
+            await connection.execute(_PUT_OFF, project_id)
+            failures.append(failed)
+    if failures:
+        raise failures[0]
+    return counted

@@ -3,11 +3,11 @@
 -- name: due
 -- Projects whose words should be counted again: never counted, a memory written, revised, imported or gone since, or a
 -- day old. Counting costs the size of a project, and so does looking whether it changed: both are due when $2 for each
--- 1,000 of its memories have passed.
+-- 1,000 of its memories have passed. One whose count failed comes last, so that it keeps no other from its turn.
 -- $1 projects at most int, $2 seconds float8
 SELECT project.id
 FROM memhub.projects AS project LEFT JOIN memhub.counted_projects AS counted ON counted.project_id = project.id
-WHERE CASE WHEN counted.project_id IS NULL
+WHERE CASE WHEN counted.counted_at IS NULL
            THEN EXISTS (
                SELECT FROM memhub.live_memories AS live WHERE live.project_id = project.id AND live.scope_key = '')
            ELSE counted.counted_at < now() - interval '1 second' * ($2::float8 * counted.memories / 1000)
@@ -15,7 +15,7 @@ WHERE CASE WHEN counted.project_id IS NULL
                     SELECT count(*) <> counted.memories OR max(live.updated_at) > counted.counted_at
                     FROM memhub.live_memories AS live
                     WHERE live.project_id = project.id AND live.scope_key = '')) END
-ORDER BY counted.counted_at NULLS FIRST, project.id
+ORDER BY greatest(counted.counted_at, counted.failed_at) NULLS FIRST, project.id
 LIMIT $1::int;
 
 -- name: lock
@@ -42,5 +42,11 @@ WITH counted AS MATERIALIZED (
 )
 INSERT INTO memhub.counted_projects AS project (project_id, memories, counted_at)
 SELECT $1, count(*), now() FROM memhub.live_memories WHERE project_id = $1 AND scope_key = ''
-ON CONFLICT (project_id) DO UPDATE SET memories = EXCLUDED.memories, counted_at = EXCLUDED.counted_at
+ON CONFLICT (project_id) DO UPDATE
+SET memories = EXCLUDED.memories, counted_at = EXCLUDED.counted_at, failed_at = NULL
 RETURNING project.memories;
+
+-- name: put_off
+-- $1 project uuid
+INSERT INTO memhub.counted_projects (project_id, failed_at) VALUES ($1::uuid, clock_timestamp())
+ON CONFLICT (project_id) DO UPDATE SET failed_at = EXCLUDED.failed_at;

@@ -250,7 +250,8 @@ ORDER BY told.place;
 -- name: count_again
 -- Words are counted again when something new was written: what is imported may be old and is new all the same.
 -- $1 projects uuid[]
-UPDATE memhub.counted_projects SET counted_at = '-infinity' WHERE project_id = ANY ($1::uuid[]);
+UPDATE memhub.counted_projects SET counted_at = '-infinity'
+WHERE project_id = ANY ($1::uuid[]) AND counted_at IS NOT NULL;
 
 -- name: defer
 -- $1 jobs jsonb

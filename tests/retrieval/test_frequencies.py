@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 import asyncpg
+import pytest
 
+from shared import statements
 from shared.retrieval import frequencies
 from tests.memories.clients import client_of
 from tests.retrieval.searching import Searcher
@@ -87,6 +90,65 @@ async def test_a_second_counter_of_the_same_project_has_nothing_to_do(
         assert await count(searcher) is None
 
     assert await count(searcher) == 1
+
+
+async def test_a_project_whose_count_fails_keeps_no_other_from_its_turn(searcher: Searcher) -> None:
+    # Fails without `_PUT_OFF` in `refresh`: a run that takes one project takes the same one for ever.
+    server = searcher.client.connection
+    failing, other = await two_projects(searcher)
+    with pytest.raises(asyncpg.QueryCanceledError):
+        await frequencies.refresh(server, projects_max=1)
+
+    assert await frequencies.due(server) == [other, failing]
+    assert await frequencies.refresh(server, projects_max=1) == 1
+    assert await frequencies.due(server) == [failing]
+
+
+async def test_the_rest_of_a_run_is_counted_when_one_count_fails(searcher: Searcher) -> None:
+    # Fails without the `except` around `count` in `refresh`.
+    failing, _ = await two_projects(searcher)
+    with pytest.raises(asyncpg.QueryCanceledError):
+        await frequencies.refresh(searcher.client.connection)
+
+    assert await frequencies.due(searcher.client.connection) == [failing]
+
+
+async def test_a_project_is_counted_when_its_count_fails_no_more(searcher: Searcher) -> None:
+    # Fails where `due` asks whether there is a row instead of whether it was counted.
+    server = searcher.client.connection
+    failing, _ = await two_projects(searcher)
+    with pytest.raises(asyncpg.QueryCanceledError):
+        await frequencies.refresh(server)
+    await searcher.owner.execute("DROP TRIGGER failing ON memhub.term_frequencies")
+
+    assert await frequencies.refresh(server) == 1
+    told = "SELECT memories, failed_at FROM memhub.counted_projects WHERE project_id = $1"
+    assert tuple(await searcher.owner.fetchrow(told, failing)) == (1, None)
+
+
+async def test_an_import_into_a_project_whose_count_failed_leaves_it_due(searcher: Searcher) -> None:
+    # Fails without `counted_at IS NOT NULL` in `count_again`.
+    failing, _ = await two_projects(searcher)
+    with pytest.raises(asyncpg.QueryCanceledError):
+        await frequencies.refresh(searcher.client.connection)
+    await searcher.owner.execute(statements.load("moving")["count_again"], [failing])
+
+    assert await frequencies.due(searcher.client.connection) == [failing]
+
+
+async def two_projects(searcher: Searcher) -> tuple[UUID, UUID]:
+    """The first, whose count meets its time limit, and the second, both never counted."""
+    other = await client_of(searcher.client.connection, "other")
+    await searcher.saved("A queue of jobs.")
+    await other.saved("Another queue.")
+    first, second = sorted((searcher.client.scope.project_id, other.scope.project_id))
+    await searcher.owner.execute(
+        f"""CREATE FUNCTION pg_temp.cancelled() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'too slow' USING ERRCODE = 'query_canceled'; END $$;
+            CREATE TRIGGER failing BEFORE INSERT ON memhub.term_frequencies FOR EACH ROW
+            WHEN (NEW.project_id = '{first}') EXECUTE FUNCTION pg_temp.cancelled()"""
+    )
+    return first, second
 
 
 async def dated_back(searcher: Searcher, age: timedelta) -> None:
