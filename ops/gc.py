@@ -10,6 +10,7 @@ from rich.table import Table
 from ops.looking import working
 from ops.terminal import Terminal
 from shared import retention
+from shared.runs import Details
 from shared.settings import Settings
 
 AGAIN = "What went is gone, each batch by itself; run it again for the rest."
@@ -30,8 +31,15 @@ _TOLD = {
 
 async def gc(settings: Settings, *, as_json: bool) -> int:
     """Reaps and collects as memhub_server, each run leaving its row, and prints what it took."""
+    took: Details = {}
+    failures: list[Exception] = []
     async with working(settings) as database:
-        took = await retention.reap(database) | await retention.collect(database, settings)
+        with retention.set_aside(failures):
+            took |= await retention.reap(database)
+        with retention.set_aside(failures):
+            took |= await retention.collect(database, settings)
+        if failures:
+            raise failures[0]
     if as_json:
         sys.stdout.write(orjson.dumps(took).decode() + "\n")
         return 0

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+
+import asyncpg
 
 from shared import outbox, statements
 from shared.database import Database
+from shared.errors import MemhubError
 from shared.runs import Details, recorded
 from shared.settings import Settings
 
@@ -47,16 +51,33 @@ async def collect(database: Database, settings: Settings) -> Details:
     """Removes each kind of what is spent, in transactions of BATCH_ROWS; leaves a row of its run.
 
     Deltas that no folder took are folded, never dropped; what a killed import left of the index of words is settled.
+    A kind that fails keeps no other from its turn: the first failure is raised when all were tried.
     """
+    failures: list[Exception] = []
     async with recorded(database, COLLECT_TASK) as details:
         for kind, statement, arguments in _kinds(settings):
             details[kind] = 0
-            async for removed in _removed(database, statement, arguments):
-                details[kind] += removed
-        async with database.connection("write") as connection:
-            details["settled_words"] = await connection.fetchval(_SETTLE_WORDS)
-            await connection.execute(_MERGE_WORDS)
+            with set_aside(failures):
+                async for removed in _removed(database, statement, arguments):
+                    details[kind] += removed
+        with set_aside(failures):
+            async with database.connection("write") as connection:
+                details["settled_words"] = await connection.fetchval(_SETTLE_WORDS)
+        with set_aside(failures):
+            async with database.connection("write") as connection:
+                await connection.execute(_MERGE_WORDS)
+        if failures:
+            raise failures[0]
     return details
+
+
+@contextmanager
+def set_aside(failures: list[Exception]) -> Iterator[None]:
+    """Puts what the database or its driver refuses into `failures`, so that what comes next is tried all the same."""
+    try:
+        yield
+    except (MemhubError, asyncpg.PostgresError) as failed:
+        failures.append(failed)
 
 
 def _kinds(settings: Settings) -> tuple[Kind, ...]:

@@ -82,3 +82,16 @@ def test_gc_without_a_database_says_so_in_one_line_and_makes_none(installation: 
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr.startswith("memhub: There is no database")
     assert not data_dir.exists()
+
+
+async def test_gc_collects_although_it_cannot_reap(
+    connection: asyncpg.Connection, speaker: Client, database_url: str, installation: Installation
+) -> None:
+    # Fails without `set_aside` around `reap`.
+    await _spend(connection, speaker)
+    await connection.execute("REVOKE DELETE ON memhub.live_memories FROM memhub_server")
+    took = installation.run("gc", environment={"MEMHUB_DATABASE_URL": database_url})
+
+    assert took.returncode == 1
+    assert "live_memories" in took.stderr
+    assert await connection.fetchval("SELECT count(*) FROM memhub.idempotency_keys") == 0

@@ -13,6 +13,7 @@ from shared import retention
 from shared.counters import CounterBuffer
 from shared.database import Database
 from shared.domain import Memory, ProjectScope
+from shared.errors import BackendUnavailable
 from shared.memories.remember import remember
 from shared.memories.requests import Remember, Revise
 from shared.memories.revise import revise
@@ -207,3 +208,21 @@ async def test_the_past_of_a_retired_model_goes_and_that_of_the_current_one_stay
     models = await connection.fetch("SELECT model_id, count(*) FROM memhub.retired_vectors GROUP BY 1")
     assert [tuple(row) for row in models] == [(next(iter(shelf.models)), 3)]
     assert await connection.fetchval("SELECT details ->> 'past_vectors' FROM memhub.fleet_runs") == "6"
+
+
+async def test_a_kind_that_fails_keeps_no_later_one_from_its_turn(
+    connection: asyncpg.Connection, scope: ProjectScope, collecting: CollectorActor
+) -> None:
+    # Fails without `set_aside` around each kind.
+    await connection.execute("REVOKE DELETE ON memhub.idempotency_keys, memhub.embedding_work FROM memhub_server")
+    await aged_job(connection, "succeeded", days=3)
+    buffer = CounterBuffer()
+    buffer.count(scope.project_id, [uuid4()], "search")
+    await buffer.flush(connection)
+    with pytest.raises(BackendUnavailable, match="idempotency_keys"):
+        await collecting.collect()
+
+    assert await connection.fetchval("SELECT count(*) FROM procrastinate_jobs WHERE status = 'succeeded'") == 0
+    assert await connection.fetchval("SELECT search_hits FROM memhub.memory_counters") == 1
+    run = await connection.fetchrow("SELECT outcome, error, details ->> 'folded_deltas' FROM memhub.fleet_runs")
+    assert (run["outcome"], run[2]) == ("failed", "1")
