@@ -93,7 +93,7 @@ async def also_said(connection: asyncpg.Connection, memory_ids: Sequence[UUID]) 
 async def destroy(connection: asyncpg.Connection, memory_ids: Sequence[UUID]) -> str:
     """Destroys the words in the tables in one transaction, commits, and returns its id for `rewrite`.
 
-    Locks the memories by ascending id. Lifecycle, revisions without words and the audit rows stay. Raises
+    Locks the memories by project and id. Lifecycle, revisions without words and the audit rows stay. Raises
     MemoryNotFound.
     """
     ids = sorted(memory_ids)

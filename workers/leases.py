@@ -90,7 +90,7 @@ class Leases:
         await self._execute(_DROP_WORK, *_keys(rows))
 
     async def done(self, rows: Sequence[Work], vectors: Sequence[Vectors]) -> None:
-        """Writes float32[chunks, dim] of each row and deletes the row. Locks the memories, by ascending id."""
+        """Writes float32[chunks, dim] of each row and deletes the row. Locks the memories, by project and id."""
         written = [chunk for row, chunks in zip(rows, vectors, strict=True) for chunk in _vector_rows(row, chunks)]
         async with self._database.connection("write") as connection, connection.transaction():
             await connection.execute(_LOCK_MEMORIES, [row.project_id for row in rows], [row.memory_id for row in rows])

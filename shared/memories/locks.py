@@ -1,4 +1,4 @@
-"""The one order in which memories are locked: by ascending id, after the idempotency key."""
+"""The one order in which memories are locked: by project and ascending id, after the idempotency key."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ UPDATE memhub.embedding_work SET attempts = 0, leased_until = NULL
 WHERE model_id = ANY ($1::int[]) AND attempts >= $2::int AND error LIKE 'EMBEDDING_REFUSED%';
 
 -- name: lock_memories
--- By ascending id like every writer, before anything else: then neither the live row nor the revision can change under
+-- By project and id like every writer, before anything else: then neither the live row nor the revision can change under
 -- the statement that follows, which reads with a snapshot of its own. $1 projects uuid[], $2 memories uuid[], pairwise
 SELECT memory.id
 FROM memhub.memories AS memory

@@ -308,7 +308,7 @@ DELETE FROM memhub.live_memories
 WHERE project_id = $1::uuid AND memory_id = ANY ($2::uuid[]) AND expires_at <= clock_timestamp();
 
 -- name: lock
--- The one place where memories are locked: by ascending id, always. FOR UPDATE at once, because status and
+-- By ascending id: what locks in several projects goes by project and id. FOR UPDATE at once, because status and
 -- revision_no are key columns and a weaker lock would have to be raised.
 -- $1 project uuid, $2 memories uuid[], $3 the caller's conversation text
 SELECT id, status, revision_no, conversation, retired_by, superseded_by

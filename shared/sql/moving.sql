@@ -137,13 +137,13 @@ WHERE live.project_id = asked.project_id AND live.scope_key = asked.scope_key
     AND live.content_hash = asked.content_hash AND live.expires_at <= clock_timestamp();
 
 -- name: lock_twins
--- By ascending id, like every writer. $1 projects uuid[], $2 memories uuid[], pairwise
+-- By project and id, like every writer. $1 projects uuid[], $2 memories uuid[], pairwise
 SELECT memory.id
 FROM memhub.memories AS memory
 JOIN unnest($1::uuid[], $2::uuid[]) AS asked (project_id, id)
     ON memory.project_id = asked.project_id AND memory.id = asked.id
 WHERE memory.status = 'ACTIVE'
-ORDER BY memory.id
+ORDER BY memory.project_id, memory.id
 FOR UPDATE OF memory;
 
 -- name: add_memories
@@ -155,7 +155,7 @@ SELECT project_id, id, conversation, status, revision_no, created_at, retired_at
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::timestamptz[],
             $8::text[], $9::uuid[])
     AS life (project_id, id, conversation, status, revision_no, created_at, retired_at, retired_by, superseded_by)
-ORDER BY id;
+ORDER BY project_id, id;
 
 -- name: add_revisions
 -- Lexemes come joined by blanks and tags by the unit separator: neither can hold it, and unnest takes no ragged arrays.
@@ -197,7 +197,7 @@ WITH live AS (
         AND head.revision_no = memory.revision_no
     WHERE memory.status = 'ACTIVE' AND head.content IS NOT NULL
         AND (head.expires_at IS NULL OR head.expires_at > clock_timestamp())
-    ORDER BY memory.id
+    ORDER BY memory.project_id, memory.id
     RETURNING project_id, memory_id, revision_no
 ), owed AS (
     INSERT INTO memhub.embedding_work (project_id, memory_id, revision_no, model_id)

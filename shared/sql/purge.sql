@@ -34,8 +34,8 @@ ORDER BY other.memory_id
 LIMIT $2::int;
 
 -- name: lock
--- By ascending id, like every writer. $1 memories uuid[]
-SELECT id FROM memhub.memories WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE;
+-- By project and id, like every writer. $1 memories uuid[]
+SELECT id FROM memhub.memories WHERE id = ANY ($1::uuid[]) ORDER BY project_id, id FOR UPDATE;
 
 -- name: retire
 -- What is ACTIVE is forgotten: nothing is left of it that could be found. $1 memories uuid[]

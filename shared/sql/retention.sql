@@ -1,5 +1,5 @@
 -- name: lock_expired
--- Memories first, by ascending id; one that a writer holds is left for the next run, which also keeps two reapers
+-- Memories first, by project and id; one that a writer holds is left for the next run, which also keeps two reapers
 -- apart. $1 rows int
 SELECT memory.project_id, memory.id
 FROM memhub.memories AS memory
