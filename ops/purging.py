@@ -130,7 +130,7 @@ async def rewrite(connection: asyncpg.Connection, transaction: str) -> None:
         for table in tables:
             await connection.execute(f"VACUUM (FULL, ANALYZE) {table['name']}")
         await connection.execute("VACUUM (FULL) pg_catalog.pg_statistic")
-    except asyncpg.LockNotAvailableError:
+    except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
         raise BackendBusy(
             "The memories are destroyed, but a table was in use and its file may still hold traces.", next=_AGAIN
         ) from None

@@ -222,11 +222,8 @@ def translated(work: Work) -> Iterator[None]:
             "The database did not answer within the time limit.",
             next="Ask for less, or call again when the database is less busy.",
         ) from None
-    except _FULL as full:
-        raise BackendBusy(
-            f"The database is out of resources ({type(full).__name__}); nothing was written.",
-            next="Free disk or memory on its machine, then call again.",
-        ) from None
+    except (asyncpg.DeadlockDetectedError, *_FULL) as busy:
+        raise _busy(busy) from None
     except asyncpg.ReadOnlySQLTransactionError:
         raise read_only() from None
     except (asyncpg.InsufficientPrivilegeError, asyncpg.CheckViolationError) as refused:
@@ -295,6 +292,17 @@ async def act_as(connection: asyncpg.Connection, role: str) -> None:
 
 async def _keep_state(_connection: asyncpg.Connection) -> None:
     """Our connections keep no state: the default reset costs more than a query (0.27 against 0.10 ms)."""
+
+
+def _busy(refused: asyncpg.PostgresError) -> BackendBusy:
+    if isinstance(refused, asyncpg.DeadlockDetectedError):
+        return BackendBusy(
+            "Another writer and this one waited for each other; nothing was written.", next="Call again in a moment."
+        )
+    return BackendBusy(
+        f"The database is out of resources ({type(refused).__name__}); nothing was written.",
+        next="Free disk or memory on its machine, then call again.",
+    )
 
 
 def _unknown() -> UnknownOutcome:

@@ -111,7 +111,7 @@ class BackendUnavailable(MemhubError):
 
 
 class BackendBusy(MemhubError):
-    """No free connection in time; nothing was sent."""
+    """No room for this now, or another writer was in the way; nothing was written."""
 
     code = "BACKEND_BUSY"
     retryable = True

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import asyncpg
 import pytest
 
 from shared import statements
+from shared.database import Database
+from shared.errors import BackendBusy
+from shared.settings import Settings
 from tests.memories.backends import WAIT_S, backends, until_blocked
 from tests.memories.clients import client_of
 
@@ -61,3 +66,37 @@ async def test_who_locks_in_several_projects_meets_the_embedder_without_a_deadlo
 async def locked(connection: asyncpg.Connection, statement: str, *arguments: object) -> None:
     async with connection.transaction():
         assert len(await connection.fetch(statement, *arguments)) == 2
+
+
+async def test_a_deadlock_is_told_as_busy_and_has_written_nothing(
+    database: Database, connection: asyncpg.Connection
+) -> None:
+    # Fails without DeadlockDetectedError in database.translated.
+    await connection.execute("CREATE TABLE memhub.two AS SELECT number FROM generate_series(1, 2) AS number")
+    await connection.execute("GRANT SELECT, UPDATE ON memhub.two TO memhub_server")
+    barrier = asyncio.Barrier(2)
+
+    async def crossing(first: int, second: int) -> None:
+        async with database.connection("write") as own, own.transaction():
+            await own.execute("UPDATE memhub.two SET number = number + 10 WHERE number = $1", first)
+            await barrier.wait()
+            await own.execute("UPDATE memhub.two SET number = number + 10 WHERE number = $1", second)
+
+    async with asyncio.timeout(WAIT_S):
+        ended = await asyncio.gather(crossing(1, 2), crossing(2, 1), return_exceptions=True)
+
+    [busy] = [each for each in ended if each is not None]
+    assert isinstance(busy, BackendBusy)
+    assert (
+        busy.line == "Another writer and this one waited for each other; nothing was written. Call again in a moment."
+    )
+    assert [row["number"] for row in await connection.fetch("SELECT number FROM memhub.two ORDER BY 1")] == [11, 12]
+
+
+@pytest.fixture
+async def database(database_url: str, tmp_path: Path) -> AsyncIterator[Database]:
+    database = await Database.open(
+        database_url, Settings(database_url=database_url, data_dir=tmp_path), application="tests"
+    )
+    yield database
+    await database.aclose()

@@ -281,6 +281,25 @@ async def test_a_purge_that_is_interrupted_is_whole_or_absent(
     assert (await speaker.history(chain.secret)).revisions[0].content == SAID
 
 
+async def test_a_purge_that_meets_a_deadlock_has_destroyed_nothing_and_says_to_call_again(
+    speaker: Client, connection: asyncpg.Connection, chain: Chain, database_url: str
+) -> None:
+    # Fails without DeadlockDetectedError in database.translated: a traceback.
+    await connection.execute(
+        """CREATE FUNCTION memhub.met() RETURNS trigger LANGUAGE plpgsql AS $$
+           BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = 'deadlock_detected'; END $$;
+           CREATE TRIGGER met BEFORE UPDATE ON memhub.attestations FOR EACH ROW EXECUTE FUNCTION memhub.met()"""
+    )
+    process = memhub.start("purge", str(chain.secret), "--yes", MEMHUB_DATABASE_URL=database_url)
+    _, err = await asyncio.to_thread(process.communicate, timeout=memhub.TIMEOUT_S)
+
+    assert process.returncode == 1
+    assert err == (
+        "memhub: Another writer and this one waited for each other; nothing was written. Call again in a moment.\n"
+    )
+    assert (await speaker.history(chain.secret)).revisions[0].content == SAID
+
+
 def test_the_command_has_its_help_and_wants_ids() -> None:
     assert "--yes" in memhub.run("purge", "--help").stdout
     assert memhub.run("purge").returncode == 2
