@@ -24,7 +24,6 @@ RUNS_KEPT_MAX = 1_000
 
 _SQL = statements.load("retention")
 _LOCK_EXPIRED = _SQL["lock_expired"]
-_REAP = _SQL["reap"]
 _KEYS = _SQL["collect_idempotency_keys"]
 _JOBS = _SQL["collect_jobs"]
 _WORK = _SQL["collect_embedding_work"]
@@ -33,6 +32,7 @@ _PAST_VECTORS = _SQL["collect_past_vectors"]
 _RUNS = _SQL["collect_runs"]
 _SETTLE_WORDS = _SQL["settle_words"]
 _MERGE_WORDS = _SQL["merge_words"]
+_EXPIRE = statements.load("memories")["expire"]
 _FOLD = statements.load("counters")["fold"]
 
 Kind = tuple[str, str, Sequence[object]]
@@ -111,7 +111,7 @@ async def _reaped(database: Database) -> AsyncIterator[int]:
             if not locked:
                 return
             reaped: int = await connection.fetchval(
-                _REAP, [row["project_id"] for row in locked], [row["id"] for row in locked]
+                _EXPIRE, [row["project_id"] for row in locked], [row["id"] for row in locked]
             )
         yield reaped
         if reaped == 0:

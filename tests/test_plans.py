@@ -15,7 +15,7 @@ from shared.database import SERVER_ROLE, SESSIONS
 from tests.memories.clients import client_of
 from tests.workers.waiting import until
 
-WRITES = ("remember", "revise", "retire", "forget", "restore", "attest", "lock", "twins")
+WRITES = ("remember", "revise", "retire", "forget", "restore", "attest", "lock", "twins", "expire")
 # The key columns that lead to one row, or to those of one memory; embedding_models has a row or two.
 KEYS = {
     "live_memories": ({"project_id", "memory_id"}, {"project_id", "content_hash"}),

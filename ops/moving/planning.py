@@ -19,8 +19,8 @@ _SQL = statements.load("moving")
 _KNOWN = _SQL["known"]
 _LIVE_TWINS = _SQL["live_twins"]
 _PASSED_WORDS = _SQL["passed_words"]
-_MAKE_WAY = _SQL["make_way"]
 _LOCK_TWINS = _SQL["lock_twins"]
+_EXPIRE = statements.load("memories")["expire"]
 
 Twin = tuple[UUID, int]
 Said = tuple[UUID, str, bytes]
@@ -133,20 +133,22 @@ class Planner:
         return {asked[row["place"] - 1] for row in rows_there}
 
     async def _twins(self, asked: list[Said]) -> dict[Said, Twin]:
-        """Who says these already; locked, so that an attestation meets a memory that stays."""
+        """Who says these already; locked, so that an attestation meets a memory that stays. Expired ones give way."""
         if not asked:
             return {}
         columns = rows.columns(asked, 3)
-        if not self._dry_run:
-            await self._connection.execute(_MAKE_WAY, *columns)
         found = await self._connection.fetch(_LIVE_TWINS, *columns)
         if found and not self._dry_run:
-            keys = {(asked[row["place"] - 1][0], row["memory_id"]) for row in found}
+            keys = {(asked[row["place"] - 1][0], row["memory_id"]): row["expired"] for row in found}
             locked = await self._connection.fetch(_LOCK_TWINS, *rows.columns(sorted(keys), 2))
             again = await self._connection.fetch(_LIVE_TWINS, *columns)
             if len(locked) != len(keys) or again != found:
                 raise races.Raced
-        return {asked[row["place"] - 1]: (row["memory_id"], row["revision_no"]) for row in found}
+            expired = sorted(key for key, is_expired in keys.items() if is_expired)
+            if expired:
+                await self._connection.execute(_EXPIRE, *rows.columns(expired, 2))
+        standing = [row for row in found if not row["expired"]]
+        return {asked[row["place"] - 1]: (row["memory_id"], row["revision_no"]) for row in standing}
 
     def remember(self, plan: Plan, now: datetime) -> None:
         """What a dry run would have written, so that it tells the doubles inside of what it reads."""

@@ -15,7 +15,7 @@ from shared.memories import races
 _SQL = statements.load("memories")
 _LOCK = _SQL["lock"]
 _TWINS = _SQL["twins"]
-_MAKE_WAY = _SQL["make_way"]
+_EXPIRE = _SQL["expire"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,5 +80,5 @@ async def standing(
         raise races.Raced
     expired = [twin.memory_id for twin in twins if twin.expired]
     if expired:
-        await connection.execute(_MAKE_WAY, scope.project_id, expired)
+        await connection.execute(_EXPIRE, [scope.project_id] * len(expired), expired)
     return next((twin for twin in twins if not twin.expired), None)

@@ -301,11 +301,26 @@ WHERE project_id = $1::uuid AND content_hash = $3::bytea AND scope_key IN ($2::t
     AND memory_id IS DISTINCT FROM $4::uuid
 ORDER BY scope_key, memory_id;
 
--- name: make_way
--- Takes locked, expired memories out of the search projection; they stay ACTIVE and can be revived by a revise.
--- $1 project uuid, $2 memories uuid[]
-DELETE FROM memhub.live_memories
-WHERE project_id = $1::uuid AND memory_id = ANY ($2::uuid[]) AND expires_at <= clock_timestamp();
+-- name: expire
+-- Takes locked, expired memories out of the search projection, for the reaper or because the same is said anew, and
+-- tells it in the audit, once: whoever comes second finds no row. They stay ACTIVE and can be revived by a revise.
+-- IS TRUE hides the index of what may expire: a plan made while the table was small would read all of it.
+-- $1 projects uuid[], $2 memories uuid[], pairwise
+WITH gone AS (
+    DELETE FROM memhub.live_memories AS live
+    USING unnest($1::uuid[], $2::uuid[]) AS locked (project_id, memory_id)
+    WHERE live.project_id = locked.project_id AND live.memory_id = locked.memory_id
+        AND live.expires_at <= clock_timestamp() IS TRUE
+    RETURNING live.project_id, live.memory_id, live.revision_no, live.scope_key, live.expires_at
+), audited AS (
+    INSERT INTO memhub.audit_events (
+        tenant, project_id, memory_id, revision_no, scope_key, event, client, details, created_at)
+    SELECT project.tenant, gone.project_id, gone.memory_id, gone.revision_no, gone.scope_key, 'expired', 'memhub',
+           jsonb_build_object('expires_at', gone.expires_at), clock_timestamp()
+    FROM gone JOIN memhub.projects AS project ON project.id = gone.project_id
+    ORDER BY gone.project_id, gone.memory_id
+)
+SELECT count(*) FROM gone;
 
 -- name: lock
 -- By ascending id: what locks in several projects goes by project and id. FOR UPDATE at once, because status and

@@ -109,9 +109,9 @@ JOIN memhub.memory_revisions AS head
     ON head.project_id = memory.project_id AND head.memory_id = memory.id AND head.revision_no = memory.revision_no;
 
 -- name: live_twins
--- Who says this already, by place in the arrays.
+-- Who says this already, by place in the arrays, the expired ones too: they give way.
 -- $1 projects uuid[], $2 scope keys text[], $3 content hashes bytea[], pairwise
-SELECT asked.place, live.memory_id, live.revision_no
+SELECT asked.place, live.memory_id, live.revision_no, live.expires_at <= clock_timestamp() IS TRUE AS expired
 FROM unnest($1::uuid[], $2::text[], $3::bytea[]) WITH ORDINALITY AS asked (project_id, scope_key, content_hash, place)
 JOIN memhub.live_memories AS live
     ON live.project_id = asked.project_id AND live.scope_key = asked.scope_key
@@ -127,14 +127,6 @@ WHERE EXISTS (
     JOIN memhub.memories AS memory ON memory.project_id = revision.project_id AND memory.id = revision.memory_id
     WHERE revision.project_id = asked.project_id AND revision.content_hash = asked.content_hash
         AND revision.valid_to IS NOT NULL AND coalesce(memory.conversation, '') = asked.scope_key);
-
--- name: make_way
--- What has expired and was not reaped yet gives way; it stays ACTIVE and can be revived by a revise.
--- $1 projects uuid[], $2 scope keys text[], $3 content hashes bytea[], pairwise
-DELETE FROM memhub.live_memories AS live
-USING unnest($1::uuid[], $2::text[], $3::bytea[]) AS asked (project_id, scope_key, content_hash)
-WHERE live.project_id = asked.project_id AND live.scope_key = asked.scope_key
-    AND live.content_hash = asked.content_hash AND live.expires_at <= clock_timestamp();
 
 -- name: lock_twins
 -- By project and id, like every writer. $1 projects uuid[], $2 memories uuid[], pairwise

@@ -9,25 +9,6 @@ JOIN (SELECT project_id, memory_id FROM memhub.live_memories
 ORDER BY memory.project_id, memory.id
 FOR UPDATE OF memory SKIP LOCKED;
 
--- name: reap
--- Takes locked, expired memories out of the search tables; they stay ACTIVE and can be revived by a revise.
--- $1 projects uuid[], $2 memories uuid[], pairwise
-WITH gone AS (
-    DELETE FROM memhub.live_memories AS live
-    USING unnest($1::uuid[], $2::uuid[]) AS locked (project_id, memory_id)
-    WHERE live.project_id = locked.project_id AND live.memory_id = locked.memory_id
-        AND live.expires_at <= clock_timestamp()
-    RETURNING live.project_id, live.memory_id, live.revision_no, live.scope_key, live.expires_at
-), audited AS (
-    INSERT INTO memhub.audit_events (
-        tenant, project_id, memory_id, revision_no, scope_key, event, client, details, created_at)
-    SELECT project.tenant, gone.project_id, gone.memory_id, gone.revision_no, gone.scope_key, 'expired', 'memhub',
-           jsonb_build_object('expires_at', gone.expires_at), clock_timestamp()
-    FROM gone JOIN memhub.projects AS project ON project.id = gone.project_id
-    ORDER BY gone.project_id, gone.memory_id
-)
-SELECT count(*) FROM gone;
-
 -- name: collect_idempotency_keys
 -- $1 days float8, $2 rows int
 WITH gone AS (

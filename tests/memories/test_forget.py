@@ -150,7 +150,7 @@ async def test_a_live_twin_stands_in_the_way_of_a_restore(cursor: Client) -> Non
 
 
 async def test_an_expired_twin_gives_way_to_a_restore(cursor: Client) -> None:
-    # Fails without `make_way` in forget._restore.
+    # Fails without `_EXPIRE` in locks.standing, which is called in forget._restore.
     memory_id = await cursor.saved("Port 8080")
     await cursor.forget(memory_id)
     await cursor.saved("Port 8080", ttl_days=MICROSECOND)

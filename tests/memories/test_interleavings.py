@@ -169,6 +169,23 @@ async def test_what_is_being_said_already_is_waited_for(
     assert len(await pair.first.live()) == 1
 
 
+async def test_what_is_being_reaped_is_said_anew_and_expires_once(pair: Pair) -> None:
+    # Fails without the twins in the lock of remember._Write._lock.
+    expired = await pair.first.saved("The freeze is on", ttl_days=1 / 86_400_000_000)
+    answer = await pair.meanwhile(reap(pair.first.connection), pair.second.remember("The freeze is on"), commits=True)
+
+    assert answer.outcome == "created"
+    life = await pair.first.history(expired)
+    assert [event.event for event in life.events] == ["remembered", "expired"]
+
+
+async def reap(connection: asyncpg.Connection) -> None:
+    """What shared.retention does in one of its transactions."""
+    locked = await connection.fetch(statements.load("retention")["lock_expired"], 1)
+    keys = [row["project_id"] for row in locked], [row["id"] for row in locked]
+    assert await connection.fetchval(statements.load("memories")["expire"], *keys) == 1
+
+
 async def test_what_is_being_forgotten_is_said_anew(pair: Pair) -> None:
     # Fails without the second look at the twins in remember._Write._lock.
     memory_id = await pair.first.saved("Port 8080")

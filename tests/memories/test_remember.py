@@ -227,7 +227,7 @@ async def test_two_conversations_may_say_the_same(cursor: Client) -> None:
 
 
 async def test_an_expired_twin_gives_way(cursor: Client) -> None:
-    # Fails without `make_way` in remember._Write._lock.
+    # Fails without `_EXPIRE` in locks.standing, which is called in remember._Write._lock.
     expired = await cursor.saved("The freeze is on", ttl_days=MICROSECOND)
     again = await cursor.remember("The freeze is on")
 
@@ -235,6 +235,18 @@ async def test_an_expired_twin_gives_way(cursor: Client) -> None:
     assert again.memory is not None
     assert await cursor.live() == {again.memory.memory_id: 1}
     assert (await cursor.history(expired)).status is Status.ACTIVE
+
+
+async def test_an_expired_twin_that_gave_way_tells_so_in_its_history(cursor: Client) -> None:
+    # Fails without `audited` in the statement expire.
+    expired = await cursor.saved("The freeze is on", ttl_days=MICROSECOND)
+    await cursor.remember("The freeze is on")
+    life = await cursor.history(expired)
+
+    assert [(event.event, event.client) for event in life.events] == [("remembered", "cursor"), ("expired", "memhub")]
+    ended = life.revisions[0].expires_at
+    assert ended is not None
+    assert datetime.fromisoformat(life.events[1].details["expires_at"]) == ended <= life.events[1].created_at
 
 
 async def test_an_expired_memory_may_be_superseded(cursor: Client) -> None:

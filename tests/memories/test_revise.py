@@ -107,7 +107,7 @@ async def test_words_of_the_project_are_no_duplicate_of_a_conversations(cursor: 
 
 
 async def test_an_expired_twin_gives_way(cursor: Client) -> None:
-    # Fails without `make_way` in revise._Write._obstacle.
+    # Fails without `_EXPIRE` in locks.standing, which is called in revise._Write._obstacle.
     await cursor.saved("Port 9090", ttl_days=MICROSECOND)
     memory_id = await cursor.saved("Port 8080")
 

@@ -250,3 +250,18 @@ async def test_a_credential_beside_the_content_of_an_export_is_left_out(
     assert await bring(other, tmp_path / "odd.jsonl") == 1
     assert f"{field}: it looks like a credential" in capsys.readouterr().err
     assert await there.fetchval("SELECT count(*) FROM memhub.memories") == 0
+
+
+async def test_what_expired_gives_way_to_an_import_and_tells_so(
+    settings: Settings, connection: asyncpg.Connection, speaker: Client, tmp_path: Path
+) -> None:
+    # Fails without `_EXPIRE` in `_twins` of planning.
+    expired = await speaker.saved("The freeze is on.", ttl_days=1 / 86_400_000_000)
+    path = written(tmp_path / "freeze.jsonl", {"content": "The freeze is on."})
+    assert await bring(settings, path, project=speaker.scope.slug) == 0
+    assert await bring(settings, path, project=speaker.scope.slug) == 0
+
+    assert [event.event for event in (await speaker.history(expired)).events] == ["remembered", "expired"]
+    assert expired not in await speaker.live()
+    assert len(await speaker.live()) == 1
+    assert await checker.check(connection) == []

@@ -93,6 +93,46 @@ async def test_a_memory_that_a_writer_holds_is_left_for_the_next_run(
     assert await connection.fetchval("SELECT revision_no FROM memhub.live_memories") == 2
 
 
+async def test_what_gives_way_to_a_writer_is_not_audited_again(
+    connection: asyncpg.Connection,
+    server_connection: asyncpg.Connection,
+    scope: ProjectScope,
+    reaping: ReaperActor,
+) -> None:
+    # Fails without SKIP LOCKED in `lock_expired`: the reaper would wait for the writer until its time limit.
+    memory = await expired(connection, scope, "Said again")
+    transaction = server_connection.transaction()
+    await transaction.start()
+    await remember(server_connection, scope, AUTHOR, Remember(content="Said again"))
+    async with asyncio.timeout(20):
+        await reaping.reap()
+    await transaction.commit()
+    await reaping.reap()
+
+    told = await connection.fetch("SELECT memory_id FROM memhub.audit_events WHERE event = 'expired'")
+    assert [row["memory_id"] for row in told] == [memory.memory_id]
+    assert await live(connection) == 1
+
+
+async def test_writers_and_a_reaper_at_the_same_time_audit_each_memory_once(
+    connection: asyncpg.Connection, scope: ProjectScope, reaping: ReaperActor, database: Database
+) -> None:
+    # Fails without `audited` in the statement expire.
+    contents = [f"Short, number {number}" for number in range(12)]
+    gone = {(await expired(connection, scope, content)).memory_id for content in contents}
+
+    async def said_again(content: str) -> None:
+        async with database.connection("write") as own:
+            assert (await remember(own, scope, AUTHOR, Remember(content=content))).outcome == "created"
+
+    await asyncio.gather(*map(said_again, contents), *(reaping.reap() for _ in range(3)))
+    await reaping.reap()
+
+    told = await connection.fetch("SELECT memory_id FROM memhub.audit_events WHERE event = 'expired'")
+    assert (len(told), {row["memory_id"] for row in told}) == (12, gone)
+    assert await live(connection) == 12
+
+
 async def test_two_reapers_audit_each_memory_once(
     connection: asyncpg.Connection,
     scope: ProjectScope,
