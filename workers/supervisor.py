@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from shared import fleet, logs, outbox
 from shared.embedded import IdleWatch, folder, stop_if_idle
-from shared.errors import BackendBusy, BackendUnavailable, ConfigurationError, UnknownOutcome
+from shared.errors import BackendBusy, BackendUnavailable, ConfigurationError, DeadlineExceeded, UnknownOutcome
 from shared.settings import Settings
 from workers import shift
 from workers.embedding.endpoint import application
@@ -34,7 +34,7 @@ COME_BACK_S_MAX = 10.0
 EXIT_GRACE_S = 7.0
 IDLE_POLL_S = 1.0
 
-_GONE = (BackendUnavailable, BackendBusy, UnknownOutcome, ConnectorException, psycopg.Error)
+_GONE = (BackendUnavailable, BackendBusy, DeadlineExceeded, UnknownOutcome, ConnectorException, psycopg.Error)
 
 
 async def run(orders: Orders, settings: Settings, *, place: Place | None, detached: bool) -> None:

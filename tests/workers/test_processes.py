@@ -205,6 +205,23 @@ async def test_an_idle_worker_stops_at_once_and_with_status_0(
     assert not await connection.fetchval(REGISTERED)
 
 
+async def test_a_worker_whose_start_meets_the_time_limit_comes_back(
+    connection: asyncpg.Connection, database_url: str, data_dir: Path
+) -> None:
+    # Fails without DeadlineExceeded in `_GONE` of workers/supervisor.py: the worker ended with status 1.
+    blocked = "SELECT max(pid) FROM pg_locks WHERE NOT granted AND pid <> $1"
+    settings = environment(database_url, data_dir, MEMHUB_EMBEDDING_PROVIDER="none", MEMHUB_STATEMENT_TIMEOUT_S="0.5")
+    with ExitStack() as ending:
+        async with connection.transaction():
+            await connection.execute("LOCK TABLE public.procrastinate_jobs IN SHARE MODE")
+            running = ending.enter_context(worker("--queues", "counters", environment=settings))
+            await until(connection, blocked, 0)
+            first = await connection.fetchval(blocked, 0) or 0
+            await until(connection, blocked, first)
+        await until(connection, REGISTERED)
+        assert await stopped(running) == 0
+
+
 async def test_a_worker_shows_its_heartbeat_and_its_process(
     connection: asyncpg.Connection, database_url: str, data_dir: Path
 ) -> None:
