@@ -280,7 +280,8 @@ ORDER BY 1
 LIMIT $1::int;
 
 -- name: guards_stand
--- The triggers that hold what no constraint can, and the foreign keys: both can be switched off.
+-- The triggers that hold what no constraint can, and the foreign keys: both can be switched off. And the constraints
+-- that hold a time to the database's clock: what was let in without them looks like any other.
 SELECT format('trigger %s of %s is %s', wanted.name, wanted.relation,
               CASE WHEN found.oid IS NULL THEN 'missing' ELSE 'disabled' END)
 FROM (VALUES
@@ -290,12 +291,22 @@ FROM (VALUES
     ('memory_revisions', 'memory_revisions_stay'),
     ('attestations', 'attestations_guard'), ('attestations', 'attestations_stay'),
     ('audit_events', 'audit_events_guard'), ('audit_events', 'audit_events_stay'),
-    ('live_vectors', 'live_vectors_keep'), ('idempotency_keys', 'idempotency_keys_clock'),
-    ('embedding_models', 'embedding_models_clock')
+    ('live_vectors', 'live_vectors_keep'), ('retired_vectors', 'retired_vectors_guard'),
+    ('idempotency_keys', 'idempotency_keys_answered'), ('idempotency_keys', 'idempotency_keys_clock'),
+    ('embedding_models', 'embedding_models_clock'), ('api_tokens', 'api_tokens_clock')
 ) AS wanted (relation, name)
 LEFT JOIN pg_trigger AS found
     ON found.tgrelid = to_regclass('memhub.' || wanted.relation) AND found.tgname = wanted.name
 WHERE found.oid IS NULL OR found.tgenabled NOT IN ('O', 'A')
+UNION ALL
+SELECT format('constraint %s of %s is missing', wanted.name, wanted.relation)
+FROM (VALUES
+    ('attestations', 'attestations_clock'), ('live_memories', 'live_memories_clock'),
+    ('audit_events', 'audit_events_clock'), ('counter_deltas', 'counter_deltas_clock')
+) AS wanted (relation, name)
+LEFT JOIN pg_constraint AS found
+    ON found.conrelid = to_regclass('memhub.' || wanted.relation) AND found.conname = wanted.name
+WHERE found.oid IS NULL
 UNION ALL
 SELECT format('foreign key %s of %s is disabled', held.conname, held.conrelid::regclass)
 FROM pg_constraint AS held JOIN pg_trigger AS found ON found.tgconstraint = held.oid

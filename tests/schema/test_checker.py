@@ -12,6 +12,7 @@ from shared import checker
 from tests.schema import world
 from tests.schema.world import filled
 
+_GUARDS = next(rule.statement for rule in checker.CHECKS if rule.name == "guards_stand")
 _LIVE = "UPDATE memhub.live_memories SET"
 _REVISION = "UPDATE memhub.memory_revisions SET"
 _MEMORY = "UPDATE memhub.memories SET"
@@ -120,6 +121,13 @@ def _found(owner: psycopg.Connection, harm: str) -> list[checker.Violation]:
             "SET LOCAL session_replication_role = replica"
         )
         owner.execute(filled(harm))
+        # Without these clocks guards_stand would find every harm.
+        owner.execute(
+            "ALTER TABLE memhub.live_memories ADD CONSTRAINT live_memories_clock"
+            " CHECK (memhub.time_holds(updated_at)) NOT VALID;"
+            "ALTER TABLE memhub.audit_events ADD CONSTRAINT audit_events_clock"
+            " CHECK (memhub.time_holds(created_at)) NOT VALID"
+        )
         return [
             checker.Violation(rule.invariant, rule.name, row[0])
             for rule in checker.CHECKS
@@ -143,6 +151,31 @@ def test_a_violation_names_the_rows(owner: psycopg.Connection) -> None:
 def test_every_rule_has_a_harm_that_it_finds() -> None:
     assert {rule.name for rule in checker.CHECKS} == set().union(*HARMS.values())
     assert {rule.invariant for rule in checker.CHECKS} == set(range(1, 15))
+
+
+def test_every_trigger_and_every_clock_of_the_schema_is_missed_when_it_is_off(owner: psycopg.Connection) -> None:
+    # Fails where a migration adds a trigger, or a CHECK of the clock, that `guards_stand` does not name.
+    triggers = owner.execute(
+        "SELECT relation.relname, guard.tgname FROM pg_trigger AS guard"
+        " JOIN pg_class AS relation ON relation.oid = guard.tgrelid"
+        " WHERE relation.relnamespace = 'memhub'::regnamespace AND NOT guard.tgisinternal"
+    ).fetchall()
+    clocks = owner.execute(
+        "SELECT relation.relname, held.conname FROM pg_constraint AS held"
+        " JOIN pg_class AS relation ON relation.oid = held.conrelid"
+        " WHERE held.connamespace = 'memhub'::regnamespace AND held.contype = 'c'"
+        " AND pg_get_constraintdef(held.oid) LIKE '%time_holds%'"
+    ).fetchall()
+    assert (len(triggers), len(clocks)) >= (18, 4)
+    off = {
+        **{name: f"ALTER TABLE memhub.{table} DISABLE TRIGGER {name}" for table, name in triggers},
+        **{name: f"ALTER TABLE memhub.{table} DROP CONSTRAINT {name}" for table, name in clocks},
+    }
+    for name, switched_off in off.items():
+        with owner.transaction(force_rollback=True):
+            owner.execute(switched_off)
+            missed = owner.execute(_GUARDS.replace("$1::int", "20")).fetchall()
+        assert [name in detail for (detail,) in missed] == [True], name
 
 
 async def test_a_sound_database_has_no_violations(connection: asyncpg.Connection) -> None:
