@@ -10,8 +10,8 @@ written ──claim──▶ leased ──model──▶ vectors written, row de
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import groupby
 from uuid import UUID
@@ -107,63 +107,85 @@ class EmbedderActor:
 
         What a stop leaves undone is given back.
         """
-        left = list(rows)
-        renewing = asyncio.create_task(self._renew(left), name="renew leases")
+        hand = _Hand(rows)
+        renewing = asyncio.create_task(self._renew(hand), name="renew leases")
         try:
             for batch in _batches(rows):
-                await self._embed(batch)
-                left[:] = [row for row in left if row not in batch]
+                await self._embed(batch, hand)
         except EmbeddingUnavailable as away:
-            await self._leases.put_off(left, pause_s=AWAY_PAUSE_S, error=reason(away), counts=False)
+            await self._leases.put_off(hand.rows, pause_s=AWAY_PAUSE_S, error=reason(away), counts=False)
             return False
         except (asyncio.CancelledError, EmbeddingStopped):
             # The database may be gone too; then the leases run out by themselves.
             with suppress(MemhubError, asyncpg.PostgresError):
-                await asyncio.shield(self._leases.put_off(left, pause_s=0, error=None, counts=False))
+                await asyncio.shield(self._leases.put_off(hand.rows, pause_s=0, error=None, counts=False))
             raise
         except Exception as failed:
             with suppress(MemhubError, asyncpg.PostgresError):
-                await self._leases.put_off(left, pause_s=self._pause_s(left), error=reason(failed), counts=True)
+                await self._leases.put_off(
+                    hand.rows, pause_s=self._pause_s(hand.rows), error=reason(failed), counts=True
+                )
             raise
         finally:
             renewing.cancel()
         return True
 
-    async def _embed(self, batch: list[Work]) -> None:
+    async def _embed(self, batch: list[Work], hand: _Hand) -> None:
+        purged = [row for row in batch if row.text is None]
+        if purged:
+            async with hand.settling(purged):
+                await self._leases.drop(purged)
         written = [row for row in batch if row.text is not None]
-        if len(written) < len(batch):
-            await self._leases.drop([row for row in batch if row.text is None])
         if not written:
             return
         inference = self._shelf.inference(batch[0].model_id)
         if inference is None:
-            await self._leases.put_off(written, pause_s=AWAY_PAUSE_S, error=None, counts=False)
+            async with hand.settling(written):
+                await self._leases.put_off(written, pause_s=AWAY_PAUSE_S, error=None, counts=False)
             return
         try:
             vectors = await inference.embed_revisions([row.text for row in written if row.text is not None])
         except EmbeddingRefused as refused:
-            await self._refuse(written, refused)
-        else:
+            await self._refuse(written, refused, hand)
+            return
+        async with hand.settling(written):
             await self._leases.done(written, vectors)
 
-    async def _refuse(self, batch: list[Work], refused: EmbeddingRefused) -> None:
+    async def _refuse(self, batch: list[Work], refused: EmbeddingRefused, hand: _Hand) -> None:
         """One text may spoil a batch: each is tried alone before any of them bears the reason."""
         if len(batch) > 1:
             for row in batch:
-                await self._embed([row])
+                await self._embed([row], hand)
             return
-        await self._leases.put_off(batch, pause_s=self._pause_s(batch), error=reason(refused), counts=True)
+        async with hand.settling(batch):
+            await self._leases.put_off(batch, pause_s=self._pause_s(batch), error=reason(refused), counts=True)
 
     def _pause_s(self, rows: list[Work]) -> float:
         attempts = max((row.attempts for row in rows), default=0)
         return backoff_s(attempts, base_s=self._settings.job_backoff_s, max_s=self._settings.job_backoff_s_max)
 
-    async def _renew(self, left: list[Work]) -> None:
+    async def _renew(self, hand: _Hand) -> None:
         """Until cancelled, but not for a model that hangs; a renewal that fails is only a lease that runs out."""
         for _ in range(RENEWALS_MAX):
             await asyncio.sleep(self._settings.embedding_lease_s / 3)
             with suppress(MemhubError, asyncpg.PostgresError):
-                await self._leases.renew(left)
+                async with hand.held:
+                    await self._leases.renew(hand.rows)
+
+
+class _Hand:
+    """The rows of a claim that are not settled yet; while they are `held`, none of them is settled or renewed."""
+
+    def __init__(self, rows: list[Work]) -> None:
+        self.rows = list(rows)
+        self.held = asyncio.Lock()
+
+    @asynccontextmanager
+    async def settling(self, rows: list[Work]) -> AsyncIterator[None]:
+        """These leave the hand with the statement inside, and stay in it where that fails."""
+        async with self.held:
+            yield
+            self.rows = [row for row in self.rows if row not in rows]
 
 
 def _batches(rows: list[Work]) -> Iterator[list[Work]]:

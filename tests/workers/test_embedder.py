@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -305,6 +306,65 @@ async def test_a_text_that_is_refused_spoils_no_other_and_is_given_up_in_the_end
 
     row = await connection.fetchrow("SELECT memory_id, attempts, error FROM memhub.embedding_work")
     assert tuple(row) == (poison.memory_id, settings.embedding_attempts_max, "EMBEDDING_REFUSED: It will not.")
+
+
+class Refusing:
+    """Refuses two texts together and the first one alone; of the second alone it does as told."""
+
+    def __init__(self, last: Callable[[], None]) -> None:
+        self._last = last
+        self._alone = 0
+
+    def __call__(self, texts: Sequence[str]) -> None:
+        self._alone += len(texts) == 1
+        if self._alone == 2:
+            self._last()
+        else:
+            raise EmbeddingRefused("It will not.", next="Say it otherwise.")
+
+
+async def test_a_refusal_stays_counted_when_the_provider_goes_away_after_it(
+    connection: asyncpg.Connection, fake: FakeEmbedder, shelf: Shelf, write: Write, embedder: EmbedderActor
+) -> None:
+    # Fails without `settling` in `_refuse`: its attempt was given back and its reason overwritten.
+    def away() -> None:
+        raise EmbeddingUnavailable("The server is away.", next="Wait.")
+
+    await write("One fact")
+    await write("Another fact")
+    fake.fail = Refusing(away)
+    await embedder.sweep()
+
+    rows = await connection.fetch("SELECT attempts, error FROM memhub.embedding_work ORDER BY attempts")
+    assert [tuple(row) for row in rows] == [
+        (0, "EMBEDDING_UNAVAILABLE: The server is away."),
+        (1, "EMBEDDING_REFUSED: It will not."),
+    ]
+
+
+async def test_the_pause_of_a_refused_row_is_no_lease(
+    connection: asyncpg.Connection, database: Database, fake: FakeEmbedder, shelf: Shelf, write: Write
+) -> None:
+    # Fails without `settling` in `_refuse`: the row was leased on as long as its batch was in the model.
+    model_goes_on = threading.Event()
+
+    def hang() -> None:
+        assert model_goes_on.wait(30)
+
+    for number in (1, 2):
+        await write(f"Fact {number}")
+    fake.fail = Refusing(hang)
+    settings = Settings(embedding_lease_s=0.5, job_backoff_s=60)
+    sweep = asyncio.ensure_future(EmbedderActor(database, settings, shelf).sweep())
+    refused = "SELECT leased_until FROM memhub.embedding_work WHERE error IS NOT NULL"
+    await until(connection, refused)
+    paused_until = await connection.fetchval(refused)
+    first = await connection.fetchval("SELECT leased_until FROM memhub.embedding_work WHERE error IS NULL")
+    await until(connection, "SELECT max(leased_until) > $1 FROM memhub.embedding_work WHERE error IS NULL", first)
+
+    assert await connection.fetchval(refused) == paused_until
+    model_goes_on.set()
+    await sweep
 
 
 async def test_a_worker_that_starts_tries_the_refused_once_more(
