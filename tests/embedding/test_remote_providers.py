@@ -35,6 +35,7 @@ class Provider:
 
     dimension: int = 3
     refusals: list[int] = field(default_factory=list)
+    told: dict[str, Any] = field(default_factory=dict)
     answer: Callable[[list[str]], Any] | None = None
     requests: list[tuple[str | None, dict[str, Any]]] = field(default_factory=list)
 
@@ -45,7 +46,8 @@ class Provider:
         body = json.loads(await request.body())
         self.requests.append((request.headers.get("authorization"), body))
         if self.refusals:
-            return JSONResponse({"error": {"message": "as told"}}, status_code=self.refusals.pop(0))
+            error = {"message": "as told", "type": "invalid_request_error", "code": "model_not_found"} | self.told
+            return JSONResponse({"error": error}, status_code=self.refusals.pop(0))
         data = self.answer(body["input"]) if self.answer else self.vectors(body["input"])
         return JSONResponse({"model": body["model"], "data": data})
 
@@ -137,13 +139,27 @@ async def test_a_provider_that_stays_busy_is_given_up(serve: Serve, load: Load) 
     assert len(provider.requests) == 1 + ATTEMPTS_MAX
 
 
-async def test_a_refusal_is_not_repeated_and_tells_the_providers_words(serve: Serve, load: Load) -> None:
-    provider = Provider()
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ({}, "model_not_found, invalid_request_error"),
+        ({"code": 404, "type": "NotFoundError"}, "404, NotFoundError"),
+        ({"code": None, "type": "same"}, "same"),
+        ({"code": "Our text", "type": "e" * 65}, "no reason given"),
+        ({"code": "hunter2", "type": ["x"]}, "no reason given"),
+        ({"code": "\x1b[2J", "type": ""}, "no reason given"),
+    ],
+)
+async def test_a_refusal_is_not_repeated_and_tells_the_providers_codes(
+    serve: Serve, load: Load, told: dict[str, Any], reason: str
+) -> None:
+    provider = Provider(told=told)
     async with serve(provider.app(), LOOPBACK) as endpoint:
         embedder = await load(openai_settings(endpoint))
         provider.refusals = [401]
-        with pytest.raises(EmbeddingRefused, match="401: as told"):
-            await embed(embedder, "text")
+        with pytest.raises(EmbeddingRefused) as refused:
+            await embed(embedder, "Our text: Hunter2.")
+    assert refused.value.message.endswith(f"/v1/embeddings refused with 401: {reason}.")
     assert len(provider.requests) == 2
 
 

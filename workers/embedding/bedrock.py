@@ -12,7 +12,7 @@ import orjson
 from shared.errors import ConfigurationError
 from workers.embedding import tokens
 from workers.embedding.embedder import Purpose, Vectors, normalised
-from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable
+from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable, word
 
 ATTEMPTS_MAX = 4
 WINDOW_TOKENS = 256
@@ -143,7 +143,7 @@ def _translated(failed: Any) -> EmbeddingUnavailable | EmbeddingRefused:
     """Refused for what Bedrock calls the caller's fault (4xx but throttling), else unavailable."""
     answer = getattr(failed, "response", {})
     status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    code = answer.get("Error", {}).get("Code", type(failed).__name__)
+    code = word(answer.get("Error", {}).get("Code")) or type(failed).__name__
     if 400 <= status < 500 and status not in (408, 429):
         return EmbeddingRefused(f"Bedrock refused: {code}.", next="Check the model's name, region and access.")
     return EmbeddingUnavailable(f"Bedrock could not answer: {code}.", next="Check region, credentials and network.")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from shared.errors import MemhubError
+
+_WORD = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class EmbeddingUnavailable(MemhubError):
@@ -23,3 +28,14 @@ class EmbeddingStopped(MemhubError):
 
     code = "EMBEDDING_STOPPED"
     retryable = True
+
+
+def word(told: object, texts: Sequence[str] = ()) -> str | None:
+    """A provider's code for what went wrong, which an error may repeat; None for what may be anything else.
+
+    What a provider says in sentences may quote what it was sent, and reasons are kept and shown to whoever looks after
+    the fleet: so does a code that stands in one of the `texts`.
+    """
+    code = str(told) if isinstance(told, str | int) else ""
+    quoted = any(code.casefold() in text.casefold() for text in texts)
+    return code if _WORD.fullmatch(code) and not quoted else None

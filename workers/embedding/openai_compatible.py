@@ -13,7 +13,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 from shared.embedding.address import embeddings_url
 from workers.embedding import tokens
 from workers.embedding.embedder import Purpose, Vectors, normalised
-from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable
+from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable, word
 
 ATTEMPTS_MAX = 4
 WAIT_S_MAX = 8
@@ -72,7 +72,7 @@ class OpenAICompatibleEmbedder:
             raise EmbeddingUnavailable(f"{self._url} answered {response.status_code}.", next=_CHECK_URL)
         if response.status_code != 200:
             raise EmbeddingRefused(
-                f"{self._url} refused with {response.status_code}: {_reason(response)}", next=_CHECK_SETTINGS
+                f"{self._url} refused with {response.status_code}: {_reason(response, texts)}.", next=_CHECK_SETTINGS
             )
         return self._vectors(response, count=len(texts))
 
@@ -96,10 +96,10 @@ _CHECK_URL = "Check MEMHUB_EMBEDDING_BASE_URL and that the server behind it is u
 _CHECK_SETTINGS = "Check MEMHUB_EMBEDDING_MODEL, MEMHUB_EMBEDDING_API_KEY and MEMHUB_EMBEDDING_BASE_URL."
 
 
-def _reason(response: httpx2.Response) -> str:
-    """The server's own words, cut short: it may repeat what it was sent."""
+def _reason(response: httpx2.Response, texts: Sequence[str]) -> str:
     try:
-        message = orjson.loads(response.content)["error"]["message"]
-    except (ValueError, KeyError, TypeError):
+        error = orjson.loads(response.content)["error"]
+        told = dict.fromkeys(word(error.get(part), texts) for part in ("code", "type"))
+    except (ValueError, KeyError, TypeError, AttributeError):
         return "no reason given"
-    return str(message)[:200]
+    return ", ".join(filter(None, told)) or "no reason given"
