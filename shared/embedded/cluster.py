@@ -8,6 +8,7 @@ the running server or waits for the stop to end and starts a new one.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -27,7 +28,9 @@ from shared.errors import BackendUnavailable, ConfigurationError
 
 # Crash recovery replays at most max_wal_size; ten seconds were seen to be too few.
 START_TIMEOUT_S = 60.0
+LAUNCH_TIMEOUT_S = 10.0
 STOP_TIMEOUT_S = 60.0
+ROOM_BYTES_MIN = 64 * 1024
 
 # A server that was killed leaves sessions that notice a moment later; another may be just starting.
 _PASSING = (
@@ -64,7 +67,7 @@ def ensure_running(data_dir: Path, *, timeout_s: float = START_TIMEOUT_S) -> Clu
     with folder.naming(layout.root):
         cluster = _described(layout)
         while (state := _state(cluster)) is not State.READY:
-            _refuse_foreign(state, layout)
+            _refuse(state, layout)
             held = locks.try_exclusive(layout.lock)
             if held is not None:
                 try:
@@ -124,7 +127,7 @@ def _start(layout: Layout, cluster: Cluster, deadline: Deadline) -> None:
     account = runtime_account()
     programs = Programs(install=install_for(account), account=account)
     while (state := _state(cluster)) is not State.READY:
-        _refuse_foreign(state, layout)
+        _refuse(state, layout)
         if state is State.DOWN and postmaster.find(layout.cluster, account) is None:
             _launch(layout, programs, deadline)
         _pause(deadline, layout)
@@ -141,12 +144,14 @@ def _launch(layout: Layout, programs: Programs, deadline: Deadline) -> None:
     if logfile.is_overgrown(layout.log):
         logfile.rotate(layout.log)
     begin = layout.log.stat().st_size if layout.log.exists() else 0
-    if not programs.start(layout.cluster, log=layout.log, timeout_s=deadline.left_s()):
+    if not programs.start(layout.cluster, log=layout.log, timeout_s=min(deadline.left_s(), LAUNCH_TIMEOUT_S)):
         _explain(layout, logfile.written_since(layout.log, begin))
 
 
 def _explain(layout: Layout, written: str) -> None:
     """Raise what the failed start's log says, or return when another attempt may do."""
+    if _is_full(layout):
+        raise folder.disk_full(layout.root)
     if "server did not start in time" in written:
         return
     fatal = [line for line in written.splitlines() if _tells_why(line)]
@@ -188,12 +193,19 @@ def _stop(layout: Layout, deadline: Deadline) -> None:
         time.sleep(POLL_S)
 
 
-def _refuse_foreign(state: State, layout: Layout) -> None:
+def _refuse(state: State, layout: Layout) -> None:
+    """For what no waiting mends: without room PostgreSQL recovers again and again, and never takes a session."""
+    if state is State.DISK_FULL or (state is State.BUSY and _is_full(layout)):
+        raise folder.disk_full(layout.root)
     if state is State.FOREIGN:
         raise ConfigurationError(
             f"The server in {layout.root} refuses this user or has no database {making.DATABASE}.",
             next=f"Run as the user who started it, or {folder.ELSEWHERE}.",
         )
+
+
+def _is_full(layout: Layout) -> bool:
+    return shutil.disk_usage(layout.root).free < ROOM_BYTES_MIN
 
 
 def _pause(deadline: Deadline, layout: Layout) -> None:

@@ -20,12 +20,14 @@ class State(Enum):
     BUSY = "busy"
     READY = "ready"
     FOREIGN = "foreign"
+    DISK_FULL = "disk full"
 
 
 def ping(socket_path: Path, *, user: str, database: str, timeout_s: float = ANSWER_TIMEOUT_S) -> State:
     """Ask the server behind the socket whether it takes sessions of this user in this database.
 
-    FOREIGN means that it runs but refuses that user or lacks that database.
+    FOREIGN means that it runs but refuses that user or lacks that database, or is no PostgreSQL; DISK_FULL that it runs
+    and has no room to begin a session.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout_s)
@@ -79,10 +81,14 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
 
 def _refusal(payload: bytes) -> State:
     fields = {field[:1]: field[1:].decode(errors="replace") for field in payload.split(b"\0") if field}
-    match fields.get(b"C"):
-        case "57P03":  # cannot_connect_now
-            return State.BUSY
+    match fields.get(b"C", ""):
         case "53300":  # too_many_connections: it is up
             return State.READY
-        case _:
+        case "53100":  # disk_full
+            return State.DISK_FULL
+        case "" | "3D000":  # no PostgreSQL, or invalid_catalog_name
             return State.FOREIGN
+        case code if code.startswith(("28", "42")):  # invalid authorisation, insufficient privilege
+            return State.FOREIGN
+        case _:  # such as cannot_connect_now
+            return State.BUSY

@@ -7,11 +7,14 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from shared import embedded
+from shared.embedded import cluster, folder, ping
+from shared.embedded.ping import State
 from shared.errors import BackendUnavailable, ConfigurationError, MemhubError
 from tests.embedded.processes import as_user
 
@@ -88,6 +91,34 @@ def test_a_full_disk_is_told_and_nothing_is_left_behind(small_disk: Path) -> Non
 
     assert "disk" in _refusal(data_dir, BackendUnavailable)
     assert [path.name for path in data_dir.iterdir()] == ["lock"]
+
+
+@pytest.mark.parametrize("state", [State.DISK_FULL, State.BUSY])
+def test_a_disk_that_filled_up_under_a_database_is_told_as_full(small_disk: Path, state: State) -> None:
+    # Fails without `_is_full` in cluster._refuse: PostgreSQL may recover without end there, and was waited for.
+    layout = folder.claim(small_disk / "data")
+    if state is State.BUSY:
+        with suppress(OSError), (small_disk / "filler").open("wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 4_096)
+    with pytest.raises(BackendUnavailable, match=r"The disk of the data folder .* is full"):
+        cluster._refuse(state, layout)
+
+
+@pytest.mark.parametrize(
+    ("code", "state"),
+    [
+        ("53100", State.DISK_FULL),
+        ("53300", State.READY),
+        ("57P03", State.BUSY),
+        ("58030", State.BUSY),
+        ("28000", State.FOREIGN),
+        ("3D000", State.FOREIGN),
+        ("", State.FOREIGN),
+    ],
+)
+def test_what_a_server_refuses_with_is_told_apart(code: str, state: State) -> None:
+    assert ping._refusal(b"SFATAL\0C" + code.encode() + b"\0Mno\0\0") is state
 
 
 def test_a_read_only_disk_is_told(small_disk: Path) -> None:
