@@ -53,6 +53,7 @@ _RELEASE_EVENTS = tuple(
         "take_transaction_ids_back",
     )
 )
+_FORGET_WORKERS = _SQL["forget_workers"]
 _ANALYZE = _SQL["analyze"]
 _MEMORIES = _SQL["memories"]
 
@@ -120,6 +121,7 @@ async def _fill(settings: Settings, nascent: Path, path: Path) -> int:
                 f" first {violations[0].detail}; nothing was restored.",
                 next="Take an older backup.",
             )
+        await connection.execute(_FORGET_WORKERS)
         await connection.execute(_ANALYZE)
         await connection.execute(_TELL, settings.tenant, "restored", CLIENT, "{}")
         return int(await connection.fetchval(_MEMORIES))

@@ -35,6 +35,11 @@ ALTER TABLE memhub.audit_events ENABLE TRIGGER audit_events_guard;
 -- name: take_transaction_ids_back
 REVOKE UPDATE (transaction_id) ON memhub.audit_events FROM memhub_operator;
 
+-- name: forget_workers
+-- The processes of the database that was backed up are not here; a heartbeat of a minute ago would look alive.
+-- Their jobs keep their state without a worker, which the tender takes up.
+DELETE FROM public.procrastinate_workers;
+
 -- name: analyze
 ANALYZE;
 

@@ -18,8 +18,16 @@ from ops.files import FileRefused
 from shared import checker, embedded, migrations
 from shared.errors import ConfigurationError
 from shared.settings import Settings
+from shared.status import status
 from tests.memories.clients import TENANT
 from tests.ops import lively, memhub
+
+# A worker that is alive, with a job in hand.
+WORK = """
+WITH worker AS (INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() + interval '1 h') RETURNING id),
+     process AS (INSERT INTO memhub.fleet_workers SELECT id, 'host', 1, '{embed}', 4, now() FROM worker)
+INSERT INTO procrastinate_jobs (queue_name, task_name, status, worker_id) SELECT 'embed', 'x', 'doing', id FROM worker
+"""
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +47,8 @@ async def _fill(dsn: str) -> None:
     for _ in range(500):
         await connection.fetchval("SELECT pg_current_xact_id()")
     await lively.live(await lively.client(connection))
+    await connection.execute("RESET ROLE")
+    await connection.execute(WORK)
     await connection.close()
 
 
@@ -95,6 +105,19 @@ async def test_no_restored_event_looks_as_if_still_under_way(restored: asyncpg.C
     assert await restored.fetchval(late) == 0
     guard = "SELECT tgenabled = 'O' FROM pg_trigger WHERE tgname = 'audit_events_guard'"
     assert await restored.fetchval(guard)
+
+
+async def test_no_worker_of_the_other_data_folder_comes_along(origin: Path, restored: asyncpg.Connection) -> None:
+    # Fails without _FORGET_WORKERS.
+    connection = await asyncpg.connect(embedded.ensure_running(origin).dsn)
+    assert [worker.alive for worker in (await status(connection, of(origin))).workers] == [True]
+    await connection.close()
+
+    found = await status(restored, Settings())
+    assert found.workers == ()
+    # The job that it had in hand has no worker, so that a tender takes it up.
+    in_hand = "SELECT worker_id FROM procrastinate_jobs WHERE status = 'doing'"
+    assert [row["worker_id"] for row in await restored.fetch(in_hand)] == [None]
 
 
 async def test_a_data_folder_with_a_database_is_left_untouched(origin: Path, file: Path) -> None:
