@@ -133,8 +133,8 @@ def _endpoint(url: str) -> str:
 def _tell(changes: list[Change], nothing: str) -> None:
     for change in changes:
         if change.done:
-            kept = f" (before: {change.backup})" if change.backup else ""
-            print(f"{'wrote' if change.path.exists() else 'removed'} {change.path}{kept}")
+            kept = f"; what it held before is kept in {change.backup}" if change.backup else ""
+            print(f"{'Wrote' if change.path.exists() else 'Removed'} {change.path}{kept}.")
     if not any(change.done for change in changes):
         print(nothing)
 
@@ -143,7 +143,7 @@ def _tell_backups(changes: list[Change]) -> None:
     """They are not ours to remove: they hold what people wrote. But one may hold a token."""
     kept = [backup for change in changes if (backup := files.backup_of(change.path)).exists()]
     if kept:
-        print(f"Kept as they were before, delete them when you miss nothing: {', '.join(map(str, kept))}")
+        print(f"From before memhub, yours to delete once nothing is missing: {', '.join(map(str, kept))}")
 
 
 def _explain(wish: Wish) -> None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ops.connecting import files, hooks
+from ops.connecting import hooks
 from ops.connecting.clients import Client
 from ops.connecting.files import Change, Edit
+from ops.connecting.parts import Part
 from ops.connecting.places import Places
 from ops.connecting.rules import Rules
 from ops.connecting.servers import Local, Remote
@@ -45,36 +46,35 @@ def config_file(client: Client, places: Places, *, project: bool) -> Path:
 def connect(wish: Wish, places: Places) -> list[Change]:
     """Writes the entry, the hook and the rules that are wished for, or nothing. Raises ClientFileRefused."""
     client = wish.client
-    path = config_file(client, places, project=wish.project)
-    edits: list[tuple[Path, Edit]] = [(path, lambda text: client.form.put(text, client.key, entry(wish)))]
+    config = Part.of_entry(config_file(client, places, project=wish.project), client)
+    edits: list[tuple[Part, Edit]] = [(config, lambda text: config.put(text, entry(wish)))]
     if (program := wish.hook_program) is not None:
         settings = wish.server.settings if isinstance(wish.server, Local) else {}
-        hook_file = _hook_file(places, project=wish.project)
-        edits.append((hook_file, lambda text: hooks.installed(text, program, settings)))
+        hook = Part.of_hook(_hook_file(places, project=wish.project))
+        edits.append((hook, lambda text: hooks.installed(text, program, settings)))
     if wish.rules and (rules := rules_of(client, project=wish.project)):
-        edits.append((rules.path(places), rules.installed))
+        edits.append((Part.of_rules(rules.path(places), rules), rules.installed))
     return _applied(edits)
 
 
 def disconnect(client: Client, places: Places, *, project: bool) -> list[Change]:
-    """Removes all that `connect` may have written there; files that hold nothing else go."""
-    path = config_file(client, places, project=project)
-    edits: list[tuple[Path, Edit]] = [(path, lambda text: client.form.drop(text, client.key) if text else None)]
+    """Removes all that `connect` may have written there; files that it made and that hold nothing else go."""
+    parts = [Part.of_entry(config_file(client, places, project=project), client)]
     if client.hooks:
-        edits.append((_hook_file(places, project=project), hooks.removed))
+        parts.append(Part.of_hook(_hook_file(places, project=project)))
     if rules := rules_of(client, project=project):
-        edits.append((rules.path(places), rules.removed))
-    return _applied(edits)
+        parts.append(Part.of_rules(rules.path(places), rules))
+    return _applied([(part, part.removed) for part in parts])
 
 
 def rules_of(client: Client, *, project: bool) -> Rules | None:
     return client.project_rules if project else client.user_rules
 
 
-def _applied(edits: list[tuple[Path, Edit]]) -> list[Change]:
-    for path, edit in edits:
-        files.check(path, edit)
-    return [files.change(path, edit) for path, edit in edits]
+def _applied(edits: list[tuple[Part, Edit]]) -> list[Change]:
+    for part, edit in edits:
+        part.check(edit)
+    return [part.change(edit) for part, edit in edits]
 
 
 def _hook_file(places: Places, *, project: bool) -> Path:

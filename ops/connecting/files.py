@@ -25,34 +25,43 @@ Edit = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a file; `backup` holds the state before, None where there was none or nothing changed."""
+    """What became of a file; `backup` was made of the state before, None where none was."""
 
     path: Path
     done: bool
     backup: Path | None = None
 
 
-def change(path: Path, edit: Edit) -> Change:
+def change(path: Path, edit: Edit, *, is_ours: Callable[[str], bool] = lambda _text: False) -> Change:
     """Applies the edit to the file's text, "" where there is no file; a None removes the file.
 
-    A symbolic link stays and its target changes; the mode stays. Raises ClientFileRefused.
+    The state before is kept beside it unless memhub `is_ours` in it already: the backup of the file as its owner had
+    it stays. A symbolic link stays and its target changes; the mode stays. Raises ClientFileRefused.
     """
     with _naming(path):
         target = path.resolve()
         for _ in range(ATTEMPTS_MAX):
             before = _read(path, target)
             after = _edited(path, before or "", edit)
-            if after == before or (after is None and before is None):
+            if after == before or (before is None and not after):
                 return Change(path, done=False)
-            if (changed := _exchanged(target, before, after)) is not None:
-                return Change(path, done=True, backup=changed if before is not None else None)
+            keep = before is not None and not is_ours(before)
+            if _exchanged(target, before, after, keep=keep):
+                return Change(path, done=True, backup=backup_of(target) if keep else None)
     raise ClientFileRefused(path, "another program keeps changing it", next="Close that program, then run it again.")
 
 
 def backup_of(path: Path) -> Path:
-    """Where the state before the last change is kept."""
+    """Where the state from before memhub is kept."""
     target = path.resolve()
     return target.with_name(target.name + BACKUP_SUFFIX)
+
+
+def kept(path: Path) -> str | None:
+    """The text of the backup, None where there is none. Raises ClientFileRefused."""
+    with _naming(path):
+        backup = backup_of(path)
+        return _read(backup, backup)
 
 
 def check(path: Path, edit: Edit) -> None:
@@ -72,21 +81,20 @@ def _edited(path: Path, before: str, edit: Edit) -> str | None:
         raise ClientFileRefused(path, str(malformed)) from None
 
 
-def _exchanged(target: Path, before: str | None, after: str | None) -> Path | None:
-    """The backup's name; None, and nothing changed, when somebody else changed the file meanwhile."""
-    backup = backup_of(target)
+def _exchanged(target: Path, before: str | None, after: str | None, *, keep: bool) -> bool:
+    """False, and nothing changed, when somebody else changed the file meanwhile."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with _nascent(target, after or "") as nascent:
         if _read(target, target) != before:
-            return None
-        if before is not None:
-            _copy(target, backup)
+            return False
+        if keep:
+            _copy(target, backup_of(target))
         if after is None:
             target.unlink()
         else:
             nascent.replace(target)
     sync(target.parent)
-    return backup
+    return True
 
 
 @contextmanager

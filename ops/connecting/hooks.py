@@ -26,7 +26,23 @@ def installed(text: str, program: Path, settings: Mapping[str, str]) -> str:
     assigned = [f"{name}={shlex.quote(value)}" for name, value in settings.items()]
     command = " ".join([*assigned, shlex.quote(str(program)), _ENDING])
     hook = {"type": "command", "command": command, "timeout": TIMEOUT_S}
-    return jsonc.put(text, KEY, [*_others(text), {"matcher": MATCHER, "hooks": [hook]}])
+    return put(text, [{"matcher": MATCHER, "hooks": [hook]}])
+
+
+def put(text: str, ours: list[Any]) -> str:
+    """The settings with these groups as ours. Raises Malformed."""
+    return jsonc.put(text, KEY, [*_others(text), *ours])
+
+
+def found(text: str) -> list[Any] | None:
+    """The groups that hold our hook, None where there is none. Raises Malformed."""
+    others = _others(text)
+    return [group for group in jsonc.read(text, KEY) or [] if group not in others] or None
+
+
+def is_bare(text: str) -> bool:
+    """Whether nothing but the way to our hook is left."""
+    return jsonc.is_bare(text, KEY)
 
 
 def removed(text: str) -> str | None:

@@ -79,6 +79,12 @@ def drop(text: str, path: Sequence[str]) -> str:
     return text[:start] + text[end:]
 
 
+def is_bare(text: str, path: Sequence[str]) -> bool:
+    """Whether the text, comments counted, holds nothing but the way to the path."""
+    ways = (json.dumps(_nested(path[:depth], {}), separators=(",", ":")) for depth in range(len(path)))
+    return "".join(text.split()) in ("", *ways)
+
+
 def _parse(text: str) -> Node:
     start = _skip(text, 0)
     if start == len(text):

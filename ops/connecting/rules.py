@@ -45,13 +45,24 @@ class Rules:
 
     def installed(self, text: str) -> str:
         """The file's text with our rules in it. Raises Malformed for a file that is not ours to replace."""
+        return self.put(text, _block() if self.front is None else f"{self.front}\n{_block()}\n")
+
+    def found(self, text: str) -> str | None:
+        """What is ours in the text, None where nothing is. Raises Malformed."""
+        marks = _found(text)
+        if marks is None or self.front is not None:
+            return None if marks is None else text
+        return text[marks[0] : marks[1]]
+
+    def put(self, text: str, ours: str) -> str:
+        """The text with this as ours in it. Raises Malformed."""
         if self.front is not None:
             self._check_ours(text)
-            return f"{self.front}\n{_block()}\n"
-        if found := _found(text):
-            return text[: found[0]] + _block() + text[found[1] :]
+            return ours
+        if marks := _found(text):
+            return text[: marks[0]] + ours + text[marks[1] :]
         gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        return f"{text}{gap}{_block()}\n"
+        return f"{text}{gap}{ours}\n"
 
     def removed(self, text: str) -> str | None:
         """The file's text without our rules; None when nothing is left. Raises Malformed."""

@@ -25,6 +25,8 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
     document = _parsed(text)
     if read(text, path) == value:
         return text
+    if read(text, path) is None and (appended := _appended(text, path, value)) is not None:
+        return appended
     try:
         parent = _parent(document, path)
         # Inside an inline table it must be one too.
@@ -36,11 +38,55 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
 
 def drop(text: str, path: Sequence[str]) -> str:
     """The text without what is at the path. Raises Malformed."""
-    if read(text, path) is None:
+    if (value := read(text, path)) is None:
         return text
+    if (cut := _cut(text, path, value)) is not None:
+        return cut
     document = _parsed(text)
     del _parent(document, path)[path[-1]]
     return _checked(document, path, None)
+
+
+def is_bare(text: str, path: Sequence[str]) -> bool:
+    """Whether the text holds nothing but the way to the path."""
+    return text.strip() in ("", f"[{'.'.join(path[:-1])}]")
+
+
+def _appended(text: str, path: Sequence[str], value: Any) -> str | None:
+    """The text with the table at its end, after an empty line; None where it cannot stand there.
+
+    tomlkit puts it behind its last sibling, and between the next table and the comment above that.
+    """
+    newline = _newline(text)
+    end = newline if text and not text.endswith("\n") else ""
+    appended = f"{text}{end}{newline if text else ''}{_table(path, value, newline)}"
+    try:
+        return appended if read(appended, path) == value else None
+    except Malformed:
+        return None
+
+
+def _cut(text: str, path: Sequence[str], value: Any) -> str | None:
+    """The text without the table and the empty line that `_appended` put; None where it stands otherwise."""
+    newline = _newline(text)
+    before, found, after = text.partition(_table(path, value, newline))
+    if not found or (before and not before.endswith("\n")):
+        return None
+    cut = (before.removesuffix(newline) if before.endswith(2 * newline) else before) + after
+    try:
+        return cut if read(cut, path) is None else None
+    except Malformed:
+        return None
+
+
+def _table(path: Sequence[str], value: Any, newline: str) -> str:
+    document = tomlkit.document()
+    _parent(document, path)[path[-1]] = value
+    return tomlkit.dumps(document).replace("\n", newline)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _parsed(text: str) -> tomlkit.TOMLDocument:
