@@ -37,7 +37,12 @@ def connect(
     ] = None,
     memory_project: Annotated[str | None, typer.Option(metavar="SLUG", help="The memhub project of its calls.")] = None,
     project: Annotated[
-        bool, typer.Option("--project", help="Write the file of this folder, which its repository shares, not yours.")
+        bool,
+        typer.Option(
+            "--project",
+            help="Write the file of this folder, which its repository shares, not yours."
+            " Without --http it gets paths of this machine: do not commit it then.",
+        ),
     ] = False,
     with_hooks: Annotated[bool, typer.Option("--with-hooks", help="Show sessions what is remembered.")] = False,
     with_rules: Annotated[bool, typer.Option("--with-rules", help="Tell the model when to use the memory.")] = False,

@@ -153,9 +153,28 @@ def _explain(wish: Wish) -> None:
         left = sorted(servers.SECRET & {name for name, value in os.environ.items() if value})
         if isinstance(wish.server, Local) and left:
             print(f"Not written into a file of the repository: {', '.join(left)}.")
+        _warn_of_paths(wish)
     if wish.rules and not connecting.rules_of(wish.client, project=wish.project):
         print(f"No rules were written: {_no_rules(wish.client)}.")
     print(wish.client.then)
+
+
+def _warn_of_paths(wish: Wish) -> None:
+    """A file that a repository shares is read on machines that have none of these paths."""
+    if not isinstance(wish.server, Local):
+        return
+    paths = [str(wish.server.command), *(f"{name}={wish.server.settings[name]}" for name in _of_paths(wish.server))]
+    others = " and .claude/settings.json" if wish.hook_program else ""
+    print(
+        f"Warning: {wish.client.project_file}{others} of the repository now names paths of this machine:"
+        f" {', '.join(paths)}. Do not commit it (a line in .git/info/exclude keeps it out), or connect what"
+        " everybody reaches: --http URL --token-env NAME.",
+        file=sys.stderr,
+    )
+
+
+def _of_paths(server: Local) -> list[str]:
+    return [name for name, value in server.settings.items() if os.path.isabs(value)]
 
 
 def _no_rules(client: Client) -> str:

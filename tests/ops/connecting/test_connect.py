@@ -118,6 +118,19 @@ def test_a_project_gets_its_own_file_without_secrets(client: str, installation: 
     assert not any(installation.home.iterdir())
 
 
+@pytest.mark.parametrize("client", PROJECT_FILES)
+def test_paths_of_this_machine_in_a_shared_file_are_warned_of(client: str, installation: Installation) -> None:
+    # Fails without `_warn_of_paths`.
+    data = str(installation.home / "data")
+    local = installation.run("connect", client, "--project", environment={"MEMHUB_DATA_DIR": data})
+    assert local.stderr.startswith(
+        f"Warning: {PROJECT_FILES[client]} of the repository now names paths of this machine"
+    )
+    assert f"{installation.programs / 'memhub-server'}, MEMHUB_DATA_DIR={data}." in local.stderr
+    remote = installation.run("connect", client, "--project", "--http", "http://h:3000/mcp", "--token-env", "TOKEN")
+    assert (remote.returncode, remote.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("client", "expected"),
     [
