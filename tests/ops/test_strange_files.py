@@ -85,6 +85,8 @@ async def test_a_pipe_or_a_device_is_no_source(settings: Settings, tmp_path: Pat
         pytest.param("1) " * 200_000, id="items"),
         pytest.param("x\n" + " " * 400_000, id="underline"),
         pytest.param(" " * 400_000 + "```", id="fence"),
+        pytest.param("![" * 200_000 + "\n" + "<img" * 100_000, id="images"),
+        pytest.param("a\n" + "-" * 200_000 + "|-" * 100_000 + "x", id="table"),
         pytest.param("# " + "x" * 400_000 + "\n- y" * 4_000, id="long heading"),
         pytest.param("x" * 400_000 + ":\n\n" + "- y\n" * 4_000, id="long intro"),
     ],

@@ -1,23 +1,31 @@
-"""Markdown such as CLAUDE.md: a memory for each list item and paragraph, under the headings that it stands under."""
+"""Markdown such as CLAUDE.md: a memory for each list item, paragraph, quote, table and fence, under its headings."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import assert_never
 
 from ops.moving.entries import Entry
 from ops.moving.formats import loose
 from ops.moving.lives import Place
 from shared.domain import MemoryType
 
-SUFFIXES = frozenset({".md", ".markdown", ".mdc", ".mdx", ".txt"})
+SUFFIXES = frozenset({".md", ".markdown", ".mdc", ".mdx"})
 NAMES = frozenset({".cursorrules", ".windsurfrules", ".clinerules"})
 
 # No pattern that looks for its end again from each place: a line or a file of a few MB would take hours.
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)\s*$")
-_ITEM = re.compile(r"( {0,3})(?:[-*+]|\d{1,9}[.)])\s+(\[[ xX]\]\s+)?(.*)$")
+_ITEM = re.compile(r"( {0,3})(?:[-*+]|\d{1,9}[.)])\s+(.*)$")
+# Done or not is what a todo item says: its mark stays.
+_TODO = re.compile(r"\[[ xX]\]\s")
+_QUOTE = re.compile(r" {0,3}>")
+_ROW = re.compile(r" {0,3}\|")
+_UNDER_THE_HEAD = re.compile(r" {0,3}:?-+:?\s*(?:\|\s*:?-+:?\s*)+$")
+_IMAGE = re.compile(r"\s*(?:\[?!\[.*\)|<img\b.*>)\s*$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _RULE = re.compile(r" {0,3}([-*_])\s*(?:\1\s*){2,}$")
 # The rules that `memhub connect` wrote are no memories of the project.
@@ -33,18 +41,35 @@ _TITLE_CHARACTERS_MAX = 500
 _INTRO_CHARACTERS_MAX = 2_000
 
 
+class _Kind(Enum):
+    PARAGRAPH = auto()
+    ITEM = auto()
+    QUOTE = auto()
+    TABLE = auto()
+    CODE = auto()
+
+
 @dataclass(slots=True)
 class _Block:
-    """A paragraph or a list item with all that belongs to it."""
+    """A paragraph, a list item or what else stands for itself, with all that belongs to it."""
 
     line: int
     path: tuple[str, ...]
-    is_item: bool
+    kind: _Kind
     lines: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
         return "\n".join(self.lines).strip()
+
+    @property
+    def demands(self) -> bool:
+        """Whether it can be one of the rules that its heading announces: a sentence, and no picture, quote or todo."""
+        if self.kind not in (_Kind.PARAGRAPH, _Kind.ITEM) or _TODO.match(self.text):
+            return False
+        if len(self.lines) > 1 and _UNDER_THE_HEAD.match(self.lines[1]):
+            return False
+        return not all(_IMAGE.match(line) for line in self.lines if line)
 
 
 def entries(name: str, text: str) -> list[Entry]:
@@ -52,8 +77,10 @@ def entries(name: str, text: str) -> list[Entry]:
     found: list[Entry] = []
     intro = ""
     for block in _blocks(_blanked(text.replace("\r\n", "\n"))):
-        if block.is_item:
+        if block.kind is not _Kind.PARAGRAPH:
             found.append(_entry(name, block, intro))
+            # A list may have more items, what else was announced is all of it.
+            intro = intro if block.kind is _Kind.ITEM else ""
             continue
         # What a list is announced by says nothing without its items.
         intro = block.text if block.text.endswith(":") and len(block.text) <= _INTRO_CHARACTERS_MAX else ""
@@ -64,11 +91,11 @@ def entries(name: str, text: str) -> list[Entry]:
 
 def _entry(name: str, block: _Block, intro: str) -> Entry:
     heading = " > ".join(block.path)
-    said = f"{intro} {block.text}" if intro else block.text
+    said = f"{intro}{' ' if block.kind is _Kind.ITEM else chr(10)}{block.text}" if intro else block.text
     return Entry(
         place=Place(f"{name} line {block.line}"),
         content=f"{heading}: {said}" if heading else said,
-        type=_type(heading),
+        type=_type(heading) if block.demands else MemoryType.FACT,
         category=loose.category(block.path[-1]) or None if block.path else None,
         source=f"{name[-500:]}",
     )
@@ -104,16 +131,20 @@ def _blocks(text: str) -> Iterator[_Block]:
     for number, line in enumerate(text.split("\n"), start=1):
         path = tuple(headings[level] for level in sorted(headings))
         if fence or _FENCE.match(line):
-            block = block or _Block(number, path, is_item=False)
+            if not fence and not _takes_fence(line, block):
+                yield from _done(block)
+                block = None
+            block = block or _Block(number, path, _Kind.CODE)
             block.lines.append(line)
             fence = _fence_after(fence, line)
+            blank = False
             continue
         if not line.strip():
             blank = True
             if block is not None:
                 block.lines.append("")
             continue
-        if underlined := block is not None and not block.is_item and not blank and _UNDERLINE.match(line):
+        if underlined := not blank and _is_paragraph(block) and _UNDERLINE.match(line):
             assert block is not None
             _enter(headings, 1 if underlined[1].startswith("=") else 2, block.text)
             block = None
@@ -129,21 +160,48 @@ def _blocks(text: str) -> Iterator[_Block]:
             block.lines.append(line)
         else:
             yield from _done(block)
-            item = _ITEM.match(line)
-            block = _Block(number, path, is_item=item is not None, lines=[item[3] if item else line])
+            block = _Block(number, path, *_begun(line))
         blank = False
     yield from _done(block)
+
+
+def _begun(line: str) -> tuple[_Kind, list[str]]:
+    if item := _ITEM.match(line):
+        return _Kind.ITEM, [item[2]]
+    if _QUOTE.match(line):
+        return _Kind.QUOTE, [line]
+    return (_Kind.TABLE if _ROW.match(line) else _Kind.PARAGRAPH), [line]
 
 
 def _belongs(line: str, block: _Block | None, *, blank: bool) -> bool:
     """Whether a line goes on with the block: lazily in its paragraph, or indented under its item."""
     if block is None:
         return False
-    item = _ITEM.match(line)
-    if block.is_item:
-        indented = line[:1] in " \t" and (item is None or len(item[1]) >= 2)
-        return indented or (item is None and not blank)
-    return item is None and not blank
+    begins, _ = _begun(line)
+    match block.kind:
+        case _Kind.ITEM:
+            item = _ITEM.match(line)
+            indented = line[:1] in " \t" and (item is None or len(item[1]) >= 2)
+            return indented or (begins is _Kind.PARAGRAPH and not blank)
+        case _Kind.PARAGRAPH:
+            return begins is _Kind.PARAGRAPH and not blank
+        case _Kind.QUOTE:
+            return begins in (_Kind.QUOTE, _Kind.PARAGRAPH) and not blank
+        case _Kind.TABLE:
+            return "|" in line and begins in (_Kind.TABLE, _Kind.PARAGRAPH) and not blank
+        case _Kind.CODE:
+            return False
+        case _:
+            assert_never(block.kind)
+
+
+def _takes_fence(line: str, block: _Block | None) -> bool:
+    """Whether code that begins here goes with the paragraph above it, or with the item that it is indented under."""
+    return _is_paragraph(block) or (block is not None and block.kind is _Kind.ITEM and line[:1] in " \t")
+
+
+def _is_paragraph(block: _Block | None) -> bool:
+    return block is not None and block.kind is _Kind.PARAGRAPH
 
 
 def _fence_after(fence: str, line: str) -> str:
