@@ -18,7 +18,7 @@ import httpx2
 from ops import bars
 from ops.files import FileRefused, is_regular, naming
 from ops.moving import importing, tables
-from ops.moving.detection import Format, detect
+from ops.moving.detection import Format, detect, require_ours
 from ops.moving.entries import Context
 from ops.moving.gathering import gathering
 from ops.moving.importing import Report
@@ -35,6 +35,7 @@ from shared.errors import ProjectNotFound, ProjectRequired
 from shared.settings import Settings
 
 AGAIN = "Run the same command again: what is in already is skipped."
+STANDARD_INPUT = "standard input"
 PROBLEMS_SHOWN = 50
 GC_OBJECTS = 50_000
 # Below it there is less to gain than the index costs to change.
@@ -64,6 +65,20 @@ _TOLD = {
     "bad": ("could not be read", "could not be read"),
     "note": ("link or such was passed over", "links and such were passed over"),
 }
+# What a dry run says otherwise.
+_WOULD = {
+    "imported": ("would be imported", "would be imported"),
+    "passed": (
+        "says what was replaced or forgotten here and would be left out",
+        "say what was replaced or forgotten here and would be left out",
+    ),
+    "projects": ("project would be made", "projects would be made"),
+    "sensitive": (
+        "looks like a credential and would be left out (--accept-sensitive takes it)",
+        "look like a credential and would be left out (--accept-sensitive takes them)",
+    ),
+    "expired": ("has expired and would be left out", "have expired and would be left out"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +95,29 @@ class Wish:
 async def import_(settings: Settings, wish: Wish) -> int:
     """Imports and tells what became of it; 1 when something could not be read or looks like a credential."""
     async with _at_hand(wish.source, settings) as path:
-        format = wish.format or detect(path)
+        format = _form(wish, path)
         async with operating(settings, create=True, again=AGAIN) as connection:
             report = await _import(connection, settings, wish, path, format)
     _tell(report, wish, format)
     return 0 if report.complete else 1
+
+
+def _form(wish: Wish, path: Path) -> Format:
+    told = _told(wish.source)
+    if wish.format is Format.MEMHUB:
+        require_ours(path, told=told)
+    return wish.format or detect(path, told=told)
+
+
+def _told(source: str | Table) -> str:
+    """The source as it was given: what was fetched has a name that nobody knows."""
+    match source:
+        case "-":
+            return STANDARD_INPUT
+        case str():
+            return source
+        case _:
+            return source.name or "the table"
 
 
 async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish, path: Path, format: Format) -> Report:
@@ -140,7 +173,7 @@ async def _at_hand(source: str | Table, settings: Settings) -> AsyncIterator[Pat
         with _local(source) as path:
             yield path
         return
-    with _passing() as path:
+    with _passing("fetched") as path:
         await tables.write(source, path, timeout_s=settings.connect_timeout_s)
         yield path
 
@@ -155,21 +188,23 @@ def _local(source: str) -> Iterator[Path]:
             raise FileRefused(f"{path}: it is neither a file nor a folder.", next="Pipe it in: memhub import -.")
         yield path
         return
-    with _passing() as fetched:
+    with _passing(STANDARD_INPUT if source == "-" else "fetched") as fetched:
         with naming(fetched):
             path = _piped(fetched) if source == "-" else _fetched(source, fetched)
         yield path
 
 
 @contextmanager
-def _passing() -> Iterator[Path]:
-    """The name of a file that is gone afterwards."""
+def _passing(name: str) -> Iterator[Path]:
+    """A file of that name, by which its problems are told, gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="memhub-import-") as folder:
-        yield Path(folder, "fetched")
+        yield Path(folder, name)
 
 
 def _piped(path: Path) -> Path:
-    _keep(iter(partial(sys.stdin.buffer.read, _CHUNK_BYTES), b""), path, "standard input")
+    _keep(iter(partial(sys.stdin.buffer.read, _CHUNK_BYTES), b""), path, STANDARD_INPUT)
+    if path.stat().st_size == 0:
+        raise FileRefused(f"{STANDARD_INPUT} is empty.".capitalize(), next="Pipe the memories in, or name their file.")
     return path
 
 
@@ -210,6 +245,7 @@ def _tell(report: Report, wish: Wish, format: Format) -> None:
     untold = sum(report.counts[kind] for kind in ("bad", "sensitive", "expired", "note")) - PROBLEMS_SHOWN
     if untold > 0:
         problems.print(f"and {untold:,} more")
-    told = ", ".join(counted(report.counts[name], *nouns) for name, nouns in _TOLD.items() if report.counts[name])
+    words = _TOLD | (_WOULD if wish.dry_run else {})
+    told = ", ".join(counted(report.counts[name], *nouns) for name, nouns in words.items() if report.counts[name])
     begun = f"Dry run, nothing was written ({format})" if wish.dry_run else f"Import ({format})"
     Terminal().print(f"{begun}: {told or 'there was nothing in it'}.", soft_wrap=True)

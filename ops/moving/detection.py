@@ -15,6 +15,7 @@ from ops.moving import documents
 from ops.moving.formats import markdown, ours
 
 HEAD_BYTES = 2**20
+LINES_LOOKED_AT = 20
 
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
@@ -30,24 +31,47 @@ class Format(StrEnum):
     MEM0 = "mem0"
 
 
-def detect(path: Path) -> Format:
-    """Raises FileRefused for what is none of the forms."""
+def detect(path: Path, *, told: str | None = None) -> Format:
+    """The form; `told` is what people know the file by, when not its path. Raises FileRefused for what has none."""
+    told = told or str(path)
     with naming(path):
         if path.is_file() and path.stat().st_size == 0:
-            raise FileRefused(f"{path}: it is empty.", next="Name the file that holds the memories.")
+            raise FileRefused(f"{told}: it is empty.", next="Name the file that holds the memories.")
         if path.is_file() and is_backup(path):
-            raise FileRefused(f"{path}: it is a backup.", next=f"Bring it back with `memhub restore {path}`.")
+            raise FileRefused(f"{told}: it is a backup.", next=f"Bring it back with `memhub restore {told}`.")
         if path.is_dir() or path.suffix.lower() in markdown.SUFFIXES or path.name in markdown.NAMES:
             return Format.MARKDOWN
         if is_sqlite(path):
-            return _of_database(path)
+            return _of_database(path, told)
         found = _of_value(*_first(path))
     if found is None:
         raise FileRefused(
-            f"{path}: none of the known forms was recognised in it.",
+            f"{told}: none of the known forms was recognised in it.",
             next=f"Name it with --format: {', '.join(Format)}.",
         )
     return found
+
+
+def require_ours(path: Path, *, told: str) -> None:
+    """Raises FileRefused for what is no export of memhub, saying what it looks like, instead of line by line."""
+    with naming(path):
+        if path.is_file() and any(map(ours.is_line, _lines(path))):
+            return
+    try:
+        looks = detect(path, told=told)
+    except FileRefused:
+        raise FileRefused(
+            f'{told}: it is no export of memhub: none of its lines has a "kind" of one.',
+            next="Leave --format out to have its form told.",
+        ) from None
+    raise FileRefused(
+        f"{told}: it is no export of memhub; it looks like {looks}.", next=f"Give --format {looks}, or none."
+    )
+
+
+def _lines(path: Path) -> list[bytes]:
+    with path.open("rb") as file:
+        return file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").split(b"\n", LINES_LOOKED_AT)[:LINES_LOOKED_AT]
 
 
 def is_backup(path: Path) -> bool:
@@ -82,12 +106,12 @@ def _text(value: bytes) -> str | bytes:
         return value
 
 
-def _of_database(path: Path) -> Format:
+def _of_database(path: Path, told: str) -> Format:
     try:
         with database(path) as opened:
             tables = {name for (name,) in opened.execute(_TABLES)}
     except sqlite3.Error as broken:
-        raise FileRefused(f"{path}: SQLite cannot read it: {broken}.", next="Is it whole?") from None
+        raise FileRefused(f"{told}: SQLite cannot read it: {broken}.", next="Is it whole?") from None
     return Format.MEM0 if "history" in tables and "memories" not in tables else Format.MCP_MEMORY_SERVICE
 
 

@@ -236,7 +236,8 @@ async def test_what_was_replaced_here_does_not_come_back_by_standing_in_a_file(
     for dry_run in (True, False):
         assert await bring(settings, tmp_path / "AGENTS.md", project="moving", dry_run=dry_run) == 0
         told = capsys.readouterr().out
-        assert "1 imported, 3 say what was replaced or forgotten here and were left out" in told
+        did, were = ("would be imported", "would be") if dry_run else ("imported", "were")
+        assert f"1 {did}, 3 say what was replaced or forgotten here and {were} left out" in told
     live = await connection.fetch("SELECT content FROM memhub.live_memories JOIN memhub.memory_revisions"
                                   " USING (project_id, memory_id, revision_no) ORDER BY 1")  # fmt: skip
     assert [row["content"] for row in live] == ["Tests run on Node 22.", "Use multierr.", "Use tabs."]

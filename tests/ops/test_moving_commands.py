@@ -224,6 +224,45 @@ def test_a_file_that_is_not_there_and_a_project_that_is_unknown_are_one_line(dat
     assert (missing.returncode, unknown.returncode) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (lines([{"content": "a"}, {"content": "b"}]), "it looks like jsonl. Give --format jsonl, or none."),
+        (lines([{"entityType": "x", "name": "y"}]), "it looks like server-memory. Give"),
+        ("- said\n", 'none of its lines has a "kind" of one. Leave --format out'),
+    ],
+)
+def test_what_is_no_export_of_memhub_is_told_once(text: str, told: str, database_url: str, tmp_path: Path) -> None:
+    # Fails without `require_ours`: each line was told, and an end that was missing.
+    (tmp_path / "mem.json").write_text(text)
+    ran = memhub.run("import", str(tmp_path / "mem.json"), "--format", "memhub", MEMHUB_DATABASE_URL=database_url)
+
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith(f"memhub: {tmp_path / 'mem.json'}: it is no export of memhub")
+    assert told in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "told"),
+    [
+        ("", (), "memhub: Standard input is empty. Pipe the memories in"),
+        ("", ("--format", "markdown"), "memhub: Standard input is empty. Pipe the memories in"),
+        ("hello", (), "memhub: standard input: none of the known forms was recognised in it."),
+        ("\x00" * 33_000, ("--format", "markdown"), "standard input line 1: "),
+    ],
+)
+def test_what_is_piped_in_is_named_as_it_was_given(
+    text: str, arguments: tuple[str, ...], told: str, database_url: str
+) -> None:
+    # Fails without `_told`, and when the file in between has another name.
+    ran = memhub.run("import", "-", "--project", "my-app", *arguments, stdin=text, MEMHUB_DATABASE_URL=database_url)
+
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(told)
+    assert "/tmp" not in ran.stderr
+
+
 def test_the_forms_of_the_command_are_those_that_are_read() -> None:
     assert ["auto", *Format] == [form.value for form in moving_commands.Form]
 

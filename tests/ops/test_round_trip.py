@@ -319,7 +319,7 @@ async def test_a_dry_run_tells_the_same_and_writes_nothing(
     await taken(settings, tmp_path / "export.jsonl")
 
     assert await bring(other, tmp_path / "export.jsonl", dry_run=True) == 0
-    assert "nothing was written (memhub): 9 imported, 1 project made" in capsys.readouterr().out
+    assert "nothing was written (memhub): 9 would be imported, 1 project would be made" in capsys.readouterr().out
     assert await there.fetchval("SELECT (SELECT count(*) FROM memhub.projects) + count(*) FROM memhub.memories") == 0
 
 

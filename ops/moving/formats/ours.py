@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import pairwise
@@ -21,7 +22,13 @@ from shared.screening import refuse_secrets
 
 HEADER = "memhub-export"
 VERSION = 1
+_LINE = re.compile(rb'"kind"\s*:\s*"(?:memhub-export|project|memory|end)"')
 ACKNOWLEDGED = "acknowledged_sensitive"
+
+
+def is_line(text: bytes) -> bool:
+    """Whether a line says that it is one of an export, however broken the rest of it is."""
+    return _LINE.search(text) is not None
 
 
 class Reader:
