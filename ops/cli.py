@@ -104,8 +104,10 @@ def doctor(
 ) -> None:
     """Say what is wrong and the command that mends it."""
     from ops.doctor import examine
+    from shared.settings import load
 
-    run(lambda settings: examine(settings, as_json=as_json))
+    # What is no setting is one of its findings.
+    run(lambda settings: examine(settings, as_json=as_json), load=load)
 
 
 @app.command()

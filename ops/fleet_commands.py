@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ops.running import run
+from ops.running import loaded, run
 
 AS_JSON = Annotated[bool, typer.Option("--json", help="Stable JSON instead of the table.")]
 
@@ -33,9 +33,8 @@ def up(
 ) -> None:
     """Start the database, the server over HTTP and the fleet; Ctrl-C ends them all."""
     from ops.up import up as start
-    from shared import settings
 
-    start(settings.load(), port=port)
+    start(loaded(), port=port)
 
 
 def status(

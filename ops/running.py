@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import typer
 
 from ops.interrupts import interruptible
+from ops.texts import shown
 from shared import settings
 from shared.settings import Settings
+
+NAMED_MAX = 20
 
 
 class Interrupted(Exception):
     """Ctrl-C, with what a person should know and do."""
 
 
-def run(command: Callable[[Settings], Coroutine[Any, Any, int]], *, interrupted: str = "") -> None:
+def loaded() -> Settings:
+    """The checked settings; variables that look like settings and are none are named on stderr.
+
+    Raises ConfigurationError.
+    """
+    checked = settings.load()
+    if names := settings.unknown():
+        told = ", ".join(names[:NAMED_MAX]) + (f" and {len(names) - NAMED_MAX:,} more" if names[NAMED_MAX:] else "")
+        print(f"memhub: there is no such setting: {shown(told)}. Correct or unset it.", file=sys.stderr)
+    return checked
+
+
+def run(
+    command: Callable[[Settings], Coroutine[Any, Any, int]],
+    *,
+    interrupted: str = "",
+    load: Callable[[], Settings] = loaded,
+) -> None:
     """Runs an asynchronous command with the checked settings and exits with its status.
 
     `interrupted` is what a person should know and do after Ctrl-C. Raises Interrupted.
     """
     try:
-        status = interruptible(command, settings.load())
+        status = interruptible(command, load())
     except KeyboardInterrupt:
         raise Interrupted(interrupted) from None
     if status:

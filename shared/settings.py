@@ -254,13 +254,16 @@ def exports_traces() -> bool:
 def load() -> Settings:
     """Settings from the environment.
 
-    Raises ConfigurationError naming every bad variable with its bound, never its value.
+    Raises ConfigurationError naming every bad variable with its bound, never its value, and those that are no settings.
     """
     try:
         return Settings()
     except ValidationError as refused:
-        problems = "; ".join(_problem(error) for error in refused.errors(include_input=False, include_url=False))
-        raise ConfigurationError(problems, next="Correct or unset the variables named, then start again.") from None
+        problems = [_problem(error) for error in refused.errors(include_input=False, include_url=False)]
+        problems += [f"{name}: there is no such setting" for name in unknown()[:_NAMED_MAX]]
+        raise ConfigurationError(
+            "; ".join(problems), next="Correct or unset the variables named, then start again."
+        ) from None
 
 
 def unknown() -> list[str]:

@@ -8,14 +8,14 @@ import sys
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from ops import programs
+from ops import programs, running
 from ops.connecting import connecting, files, servers
 from ops.connecting.clients import CLIENTS, Client
 from ops.connecting.connecting import Wish
 from ops.connecting.files import Change
 from ops.connecting.places import Places
 from ops.connecting.servers import Local, Remote
-from shared import limits, settings
+from shared import limits
 from shared.errors import InvalidArgument
 
 MCP_PATH = "/mcp"
@@ -101,7 +101,7 @@ def _is_url(text: str) -> bool:
 
 
 def _server(asked: Asked) -> Local | Remote:
-    loaded = settings.load()
+    loaded = running.loaded()
     try:
         project = limits.project(asked.memory_project, "--memory-project") if asked.memory_project else None
         tenant = limits.tenant(asked.tenant, "--tenant") if asked.tenant else None

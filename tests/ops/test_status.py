@@ -38,6 +38,23 @@ async def test_status_shows_what_failed_and_why(
     assert [(job["job_id"], job["status"]) for job in as_json["troubled_jobs"]] == [(job, "failed")]
 
 
+def test_what_is_no_setting_is_named_by_a_command_once_and_beside_what_is_wrong(
+    database_url: str, installation: Installation
+) -> None:
+    # Fails without `loaded` in run, and without `unknown` in settings.load.
+    odd = {"MEMHUB_DATABASE_URL": database_url, "MEMHUB_FOO": "1", "MEMHUB_TENANTS": "x"}
+    ran = installation.run("status", environment=odd)
+    assert (ran.returncode, ran.stderr) == (
+        0,
+        "memhub: there is no such setting: MEMHUB_FOO, MEMHUB_TENANTS. Correct or unset it.\n",
+    )
+    refused = installation.run("status", environment=odd | {"MEMHUB_TENANT": "no tenant"})
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("memhub: MEMHUB_TENANT: ")
+    assert "; MEMHUB_FOO: there is no such setting; MEMHUB_TENANTS: there is no such setting." in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
 async def test_a_failed_job_is_listed_and_put_back(
     connection: asyncpg.Connection, database_url: str, installation: Installation
 ) -> None:
