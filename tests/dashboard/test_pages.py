@@ -9,6 +9,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from ops import purging
 from shared import tokens
 from shared.domain import Author, ProjectScope, Scope
 from shared.memories.remember import remember
@@ -166,6 +167,20 @@ async def test_one_memory_shows_its_revisions_with_their_changes(site: Site, wor
     assert "<ins>Acme-</ins>" in shown
     assert "“key rotation, agreed with the partners”" in shown
     assert "tags added: signing" in shown
+
+
+async def test_a_purged_memory_is_told_as_gone_for_ever(
+    site: Site, world: World, connection: asyncpg.Connection
+) -> None:
+    # Fails without its case in memory.html: it was forgotten by a client, and a tool was said to bring it back.
+    assert "brings it back" in await site.text(f"/memories/{world.forgotten}")
+    await connection.execute("SET ROLE memhub_operator")
+    await purging.destroy(connection, [world.forgotten])
+    shown = await site.text(f"/memories/{world.forgotten}")
+
+    assert "by <code>memhub purge</code>. Its words were destroyed, and nothing brings them back." in shown
+    assert "memory_forget" not in shown
+    assert 'class="standing purged"' in shown
 
 
 async def test_one_memory_shows_its_chain_both_ways(site: Site, world: World) -> None:
