@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from http import HTTPStatus
 from urllib.parse import urlencode
 
@@ -71,6 +72,10 @@ def _embedder(settings: Settings) -> QueryEmbedder:
     )
 
 
+class PageNotFound(MemhubError):
+    code = "PAGE_NOT_FOUND"
+
+
 class _Desk:
     """Lets visitors in, turns the others to the login, and tells what stands in the way as a page."""
 
@@ -103,8 +108,13 @@ class _Desk:
             return self._refused(request, refused, None)
 
     async def not_found(self, request: Request, _error: Exception) -> Response:
-        missing = ProjectNotFound("There is no such page.", next="Go on from the links above.")
-        return self._renderer.refusal(request, missing, status=HTTPStatus.NOT_FOUND, visitor=None)
+        visitor = None
+        # Whoever may not come in is told no more than that; an absent database does not hide the answer.
+        with suppress(MemhubError):
+            visitor = await visitor_of(self._house, request)
+        next = "Check the address, or begin at the start page." if visitor is None else "Go on from the links above."
+        missing = PageNotFound("There is no such page.", next=next)
+        return self._renderer.refusal(request, missing, status=HTTPStatus.NOT_FOUND, visitor=visitor)
 
     def _visited(self, shown: Callable[[Request, Visitor], Awaitable[Response]]) -> Endpoint:
         async def endpoint(request: Request) -> Response:

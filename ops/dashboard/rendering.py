@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -29,7 +30,7 @@ NOTICES = {
     "ended": "Your login ended. Log in again.",
 }
 
-_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
+_UNITS = (("y", 365 * 86_400), ("d", 86_400), ("h", 3_600), ("min", 60))
 
 
 class Renderer:
@@ -70,22 +71,22 @@ class Renderer:
 
 
 def ago(moment: datetime | None) -> str:
-    """How long since, in one unit; times to come are told as such."""
+    """How long since, in one unit; times to come are told by the nearest number: 90 days are so a second on."""
     if moment is None:
         return "never"
     passed_s = (datetime.now(UTC) - moment).total_seconds()
-    return f"in {span(-passed_s)}" if passed_s < -1 else f"{span(passed_s)} ago"
+    return f"in {span(-passed_s, rounded=round)}" if passed_s < -1 else f"{span(passed_s)} ago"
 
 
-def span(length: float | timedelta | None) -> str:
+def span(length: float | timedelta | None, *, rounded: Callable[[float], int] = math.floor) -> str:
     """A length of time in its largest unit."""
     if length is None:
         return "–"
     length_s = length.total_seconds() if isinstance(length, timedelta) else length
     for unit, unit_s in _UNITS:
         if length_s >= unit_s:
-            return f"{int(length_s // unit_s)} {unit}"
-    return f"{max(0, int(length_s))} s"
+            return f"{rounded(length_s / unit_s)} {unit}"
+    return f"{max(0, rounded(length_s))} s"
 
 
 def stamp(moment: datetime | None) -> str:

@@ -348,3 +348,32 @@ async def test_a_page_that_is_not_there_says_so(site: Site) -> None:
 
     assert answer.status_code == 404
     assert "There is no such page." in answer.text
+    assert "PAGE_NOT_FOUND" in answer.text
+    assert "Go on from the links above." in answer.text
+    assert 'href="/ops/memories"' in answer.text
+
+
+async def test_a_page_that_is_not_there_shows_a_stranger_no_way(guarded: Site) -> None:
+    # Fails when `not_found` does not ask who visits.
+    answer = await guarded.get("/nothing")
+
+    assert answer.status_code == 404
+    assert "links above" not in answer.text
+    assert 'aria-label="Pages"' not in answer.text
+
+
+async def test_the_first_token_closes_the_page_that_tells_it(site: Site) -> None:
+    # Fails without `access` of tokens.html.
+    made = await site.act("/tokens", {"name": "ci", "lifetime": "90 days", "project": ""})
+
+    assert "open to this machine" not in made.text
+    assert "closed from now on: log in with a token" in made.text
+    assert "in 90 d" in made.text
+
+
+async def test_the_audit_of_a_memory_leads_to_what_it_names(site: Site, world: World) -> None:
+    newest, replaced = await site.text(f"/memories/{world.newest}"), await site.text(f"/memories/{world.replaced}")
+
+    audit = newest.partition('id="audit-h"')[2]
+    assert audit.count('<a href="/ops/memories/') == 2
+    assert '<a href="/ops/memories/' in replaced.partition('id="audit-h"')[2]

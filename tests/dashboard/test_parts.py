@@ -151,6 +151,8 @@ def test_times_are_told_in_their_largest_unit() -> None:
         "0 s", "59 s", "1 min", "1 h", "3 d", "–",
     ]  # fmt: skip
     assert ago(now + timedelta(days=2, minutes=1)) == "in 2 d"
+    assert ago(now + timedelta(days=90) - timedelta(seconds=2)) == "in 90 d"
+    assert [ago(now - timedelta(days=days)) for days in (364, 366, 800)] == ["364 d ago", "1 y ago", "2 y ago"]
     assert ago(now - timedelta(minutes=5)) == "5 min ago"
 
 

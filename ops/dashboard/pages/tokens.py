@@ -79,7 +79,9 @@ async def _shown(renderer: Renderer, visit: Visit, *, issued: Issued | None) -> 
 
 
 def _ask_to_manage(visit: Visit) -> None:
-    """A token makes and ends no tokens: one that leaked could otherwise outlive its own end."""
+    """A token cannot create or revoke tokens: one that leaked could otherwise outlive its own end."""
     visit.ask_to_write()
     if not visit.visitor.is_operator:
-        raise Forbidden("A token makes and ends no tokens.", next="Log in with MEMHUB_API_KEY, or use `memhub token`.")
+        raise Forbidden(
+            "A token cannot create or revoke tokens.", next="Log in with MEMHUB_API_KEY, or use `memhub token`."
+        )
