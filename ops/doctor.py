@@ -12,6 +12,7 @@ import asyncpg
 from rich.table import Table
 from rich.text import Text
 
+from ops.absences import NO_DATABASE_NEXT, no_database
 from ops.finding import Finding
 from ops.fleet_findings import findings as of_fleet
 from ops.reaching import reached
@@ -60,7 +61,7 @@ async def _findings(settings: Settings) -> AsyncIterator[Finding]:
         if settings.database_url is None:
             yield _disk(settings)
             if not folder.locate(settings.data_dir).is_made:
-                yield Finding("database", True, "none yet: the first client that uses it makes it")
+                yield Finding("database", True, no_database(settings), NO_DATABASE_NEXT)
                 return
         async with _connected(settings) as connection:
             async for finding in _of_database(connection, settings):

@@ -153,7 +153,9 @@ def refused(path: Path, failure: OSError) -> FileRefused:
         case code if code in FULL:
             return FileRefused(f"{path}: the disk is full; nothing was left there.", next="Free space or name another.")
         case errno.ENOENT:
-            return FileRefused(f"{path}: there is no such file or folder.", next="Check the path.")
+            missing = next((folder for folder in reversed(path.parents) if not os.path.exists(folder)), None)
+            told = "there is no such file or folder" if missing is None else f"there is no folder {missing}"
+            return FileRefused(f"{path}: {told}.", next="Check the path.")
         case errno.EACCES | errno.EPERM | errno.EROFS:
             return FileRefused(f"{path}: this user has no permission for it.", next="Name another, or change its mode.")
         case _:

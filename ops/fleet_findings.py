@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import asyncpg
 
 from ops import models, words
+from ops.absences import no_worker
 from ops.asking import asked, asking
 from ops.finding import Finding
 from ops.words import counted
@@ -19,6 +20,7 @@ from shared.settings import Settings
 from shared.status import Model, Status, status
 
 DUE_AGE_MAX_S = 300.0
+NAMES_SHOWN = 3
 
 
 async def findings(connection: asyncpg.Connection, settings: Settings) -> list[Finding]:
@@ -36,6 +38,9 @@ async def _move(model: Model, seen: Status, settings: Settings) -> Finding | Non
     name, leave = f"move to {model.name}", "or leave the move: memhub reembed --abort"
     try:
         await models.check(settings, model.name)
+    except models.UnknownModel as refused:
+        mend = f"Name one that it knows, such as {', '.join(refused.known[:NAMES_SHOWN])}, {leave}"
+        return Finding(name, False, f"no worker can load it: {refused.message}", mend)
     except ConfigurationError as refused:
         return Finding(name, False, f"no worker can load it: {refused.message}", f"{refused.next} {leave.capitalize()}")
     embedding = any(worker.alive and outbox.EMBED_QUEUE in worker.queues for worker in seen.workers)
@@ -80,14 +85,7 @@ def _model_detail(standing: Standing, moving: str | None) -> str:
 def _workers(seen: Status, settings: Settings) -> Finding:
     alive = [worker for worker in seen.workers if worker.alive]
     if not alive:
-        if settings.database_url is None:
-            return Finding("workers", True, "none is running; a server starts one when there is work")
-        return Finding(
-            "workers",
-            False,
-            "none is running: nothing is embedded, folded or expired",
-            "Start memhub-worker, with these settings.",
-        )
+        return no_worker(settings)
     lacking = set(outbox.QUEUES).difference(*(worker.queues for worker in alive))
     if lacking:
         names = ",".join(sorted(lacking))

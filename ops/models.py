@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import subprocess
 import sys
@@ -26,6 +27,18 @@ print(json.dumps([model["model"] for model in TextEmbedding.list_supported_model
 """
 
 
+class UnknownModel(ConfigurationError):
+    """A name that fastembed does not know; `known` are those that it does, the nearest first."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        self.known = known
+        super().__init__(
+            f"fastembed knows no model {name}.",
+            next="For a model of another provider set MEMHUB_EMBEDDING_PROVIDER and what it needs, here as for the"
+            " workers. fastembed knows, the nearest name first:\n  " + "\n  ".join(known),
+        )
+
+
 async def check(settings: Settings, name: str) -> None:
     """Raises ConfigurationError for a model that no worker with these settings could ever load.
 
@@ -43,11 +56,14 @@ def _check_known(name: str) -> None:
     listed = subprocess.check_output([sys.executable, "-P", "-c", _LIST], text=True, timeout=LIST_S_MAX)  # noqa: S603
     known: list[str] = json.loads(listed)
     if name.lower() not in {each.lower() for each in known}:
-        raise ConfigurationError(
-            f"fastembed knows no model {name}.",
-            next=f"Name one of: {', '.join([PACKAGED_MODEL, *known])}. "
-            "For a model of another provider set MEMHUB_EMBEDDING_PROVIDER and what it needs, here as for the workers.",
-        )
+        raise UnknownModel(name, _nearest_first(name, [PACKAGED_MODEL, *known]))
+
+
+def _nearest_first(name: str, known: list[str]) -> list[str]:
+    def likeness(other: str) -> float:
+        return difflib.SequenceMatcher(None, name.lower(), other.lower()).ratio()
+
+    return sorted(known, key=likeness, reverse=True)
 
 
 async def _check_served(settings: Settings, base_url: str, name: str) -> None:

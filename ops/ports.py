@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 
 from shared.errors import ConfigurationError
 
@@ -17,7 +18,9 @@ def refused(host: str, port: int, failure: OSError) -> ConfigurationError:
             f"Port {port} of {host} cannot be bound: this user has no permission for it.",
             next=f"Choose another with --port, {advice}.",
         )
+    # What `create_server` says of it names the address once more.
+    reason = os.strerror(failure.errno) if failure.errno else str(failure)
     return ConfigurationError(
-        f"Port {port} of {host} cannot be bound: {failure.strerror or failure}.",
+        f"Port {port} of {host} cannot be bound: {reason}.",
         next=f"Choose another with --port, {advice}.",
     )

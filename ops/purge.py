@@ -35,7 +35,10 @@ async def purge(settings: Settings, memory_ids: Sequence[str], *, yes: bool, rew
         if rewrite:
             await purging.rewrite(connection, transaction)
     done = "and the files of the tables were rewritten" if rewrite else "the files of the tables still hold traces"
-    console.print(f"Destroyed in the database, {done}.")
+    had_words = any(memory.contents for memory in found)
+    console.print(
+        f"{'Destroyed in the database' if had_words else 'Nothing was left to destroy in the database'}, {done}."
+    )
     console.print(
         "Out of reach: backups, exports, replicas and the write-ahead log. Destroy those that are older than this."
     )

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 import anyio.to_thread
 
+from ops.absences import NO_DATABASE_NEXT, no_database
 from shared.embedded import folder
 from shared.errors import ConfigurationError
 from shared.opening import borrow
@@ -24,10 +25,7 @@ async def reached(settings: Settings, lease: ExitStack, *, create: bool = False)
         return settings.direct_url
     made = folder.locate(settings.data_dir).is_made
     if not made and not create:
-        raise ConfigurationError(
-            f"There is no database in {settings.data_dir} yet.",
-            next="Run `memhub up` to make it, or set MEMHUB_DATA_DIR or MEMHUB_DATABASE_URL to the one you mean.",
-        )
+        raise ConfigurationError(no_database(settings), next=NO_DATABASE_NEXT)
     dsn = await anyio.to_thread.run_sync(borrow, settings, lease)
     if not made:
         print(f"Made a new database in {settings.data_dir}.", file=sys.stderr)

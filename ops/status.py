@@ -9,6 +9,7 @@ from datetime import datetime
 from rich.table import Table
 from rich.text import Text
 
+from ops.absences import no_worker
 from ops.looking import looking
 from ops.terminal import Terminal
 from shared.settings import Settings
@@ -26,7 +27,12 @@ async def show(settings: Settings, *, as_json: bool) -> int:
         sys.stdout.write(found.as_json().decode() + "\n")
         return 0
     console = Terminal(width=None if sys.stdout.isatty() else 160)
-    for table in (_workers(found), _queues(found.queues), _models(found.models), _runs(found.last_runs, found.at)):
+    for table in (
+        _workers(found, settings),
+        _queues(found.queues),
+        _models(found.models),
+        _runs(found.last_runs, found.at),
+    ):
         console.print(table, "")
     if found.troubled_jobs:
         console.print(_troubled(found.troubled_jobs), "")
@@ -38,10 +44,13 @@ async def probe(settings: Settings) -> int:
     async with looking(settings) as connection:
         found = await read(connection, settings)
     host = socket.gethostname()
-    if any(worker.alive and worker.host == host for worker in found.workers):
-        return 0
-    print(f"memhub: no worker of {host} is alive.", file=sys.stderr)
-    return 1
+    here = [worker for worker in found.workers if worker.alive and worker.host == host]
+    if not here:
+        print(f"memhub: no worker of {host} is alive.", file=sys.stderr)
+        return 1
+    for worker in here:
+        print(f"Alive: {_process(worker)}, last heard {_span(worker.heartbeat_age_s)} ago, {', '.join(worker.queues)}.")
+    return 0
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -52,9 +61,10 @@ def _nothing(title: str, told: str) -> Text:
     return Text.assemble((title, "bold"), f": {told}")
 
 
-def _workers(found: Status) -> Table | Text:
+def _workers(found: Status, settings: Settings) -> Table | Text:
     if not found.workers:
-        return _nothing("Workers", "none is running; servers answer, but nothing is embedded, folded or expired")
+        nobody = no_worker(settings)
+        return _nothing("Workers", f"{nobody.detail}{nobody.mend and f'. {nobody.mend}'}")
     table = _table("Workers", "process", "queues", "jobs at a time", "in hand", "last heartbeat")
     for worker in found.workers:
         table.add_row(

@@ -121,7 +121,7 @@ def _state(token: tokens.Token) -> str:
         return "revoked"
     if token.expired:
         return "expired"
-    return f"until {_moment(token.expires_at)}" if token.expires_at else "usable"
+    return f"valid until {_moment(token.expires_at)}" if token.expires_at else "valid"
 
 
 def _moment(at: datetime) -> str:

@@ -65,8 +65,11 @@ def run(asked: Asked) -> None:
         print(f"For {connecting.config_file(client, places, project=asked.project)}:", file=sys.stderr)
         print(connecting.shown(wish))
         return
-    _tell(connecting.connect(wish, places), f"{client.title} is connected already.")
-    _explain(wish)
+    changes = connecting.connect(wish, places)
+    _tell(changes, f"{client.title} is connected already.")
+    _warn(wish)
+    if any(change.done for change in changes):
+        _explain(wish)
 
 
 def _check(asked: Asked, client: Client) -> None:
@@ -146,9 +149,8 @@ def _tell_backups(changes: list[Change]) -> None:
         print(f"From before memhub, yours to delete once nothing is missing: {', '.join(map(str, kept))}")
 
 
-def _explain(wish: Wish) -> None:
-    if isinstance(wish.server, Local) and wish.server.settings:
-        print(f"Your settings went along: {', '.join(wish.server.settings)}.")
+def _warn(wish: Wish) -> None:
+    """What holds however often it is connected."""
     if wish.project:
         left = sorted(servers.SECRET & {name for name, value in os.environ.items() if value})
         if isinstance(wish.server, Local) and left:
@@ -156,6 +158,12 @@ def _explain(wish: Wish) -> None:
         _warn_of_paths(wish)
     if wish.rules and not connecting.rules_of(wish.client, project=wish.project):
         print(f"No rules were written: {_no_rules(wish.client)}.")
+
+
+def _explain(wish: Wish) -> None:
+    """What was written, and what to do now."""
+    if isinstance(wish.server, Local) and wish.server.settings:
+        print(f"Your settings went along: {', '.join(wish.server.settings)}.")
     print(wish.client.then)
 
 

@@ -72,7 +72,7 @@ async def test_a_port_that_is_taken_is_told_in_one_line(database_url: str, tmp_p
         _, complaint = await asyncio.wait_for(process.communicate(), WAIT_S)
 
     assert process.returncode == 1
-    assert b"cannot be bound" in complaint
+    assert b"of 127.0.0.1 cannot be bound: Address already in use. Choose another" in complaint
     assert complaint.count(b"\n") == 1
 
 

@@ -238,4 +238,4 @@ def test_a_folder_that_cannot_be_written_is_one_line(origin: Path) -> None:
 
     assert ran.returncode == 1
     assert ran.stderr.count("\n") == 1
-    assert ran.stderr.startswith("memhub: /proc/none/file: ")
+    assert ran.stderr.startswith("memhub: /proc/none/file: there is no folder /proc/none. ")

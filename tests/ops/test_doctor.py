@@ -76,7 +76,7 @@ async def test_a_move_to_a_model_that_no_worker_can_load_is_wrong(connection: as
     move = (await found(connection))["move to no/such-model"]
 
     assert (move.well, move.detail) == (False, "no worker can load it: fastembed knows no model no/such-model.")
-    assert "Name one of: memhub/minilm-int8, " in move.mend
+    assert move.mend.startswith("Name one that it knows, such as ")
     assert move.mend.endswith("memhub reembed --abort")
 
 

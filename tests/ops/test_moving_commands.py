@@ -219,7 +219,7 @@ def test_a_file_that_is_not_there_and_a_project_that_is_unknown_are_one_line(dat
     missing = memhub.run("import", "/no/such/file", MEMHUB_DATABASE_URL=database_url)
     unknown = memhub.run("export", "--project", "nowhere", MEMHUB_DATABASE_URL=database_url, MEMHUB_TENANT=TENANT)
 
-    assert missing.stderr.startswith("memhub: /no/such/file: there is no such file or folder.")
+    assert missing.stderr.startswith("memhub: /no/such/file: there is no folder /no.")
     assert unknown.stderr.startswith("memhub: --project: there is no project nowhere.")
     assert (missing.returncode, unknown.returncode) == (1, 1)
 

@@ -300,6 +300,14 @@ async def test_a_purge_that_meets_a_deadlock_has_destroyed_nothing_and_says_to_c
     assert (await speaker.history(chain.secret)).revisions[0].content == SAID
 
 
+async def test_a_second_purge_says_that_nothing_was_left(chain: Chain, database_url: str) -> None:
+    arguments = ("purge", str(chain.secret), "--yes", "--no-rewrite")
+    told = [memhub.run(*arguments, MEMHUB_DATABASE_URL=database_url).stdout for _ in range(2)]
+
+    assert "\nDestroyed in the database, " in told[0]
+    assert "\nNothing was left to destroy in the database, " in told[1]
+
+
 def test_the_command_has_its_help_and_wants_ids() -> None:
     assert "--yes" in memhub.run("purge", "--help").stdout
     assert memhub.run("purge").returncode == 2

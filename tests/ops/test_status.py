@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 
 import asyncpg
 import psycopg
@@ -53,6 +54,45 @@ def test_what_is_no_setting_is_named_by_a_command_once_and_beside_what_is_wrong(
     assert refused.stderr.startswith("memhub: MEMHUB_TENANT: ")
     assert "; MEMHUB_FOO: there is no such setting; MEMHUB_TENANTS: there is no such setting." in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+async def test_a_health_check_says_which_worker_it_found(
+    connection: asyncpg.Connection, database_url: str, installation: Installation
+) -> None:
+    url = {"MEMHUB_DATABASE_URL": database_url}
+    absent = installation.run("status", "--here", environment=url)
+    assert (absent.returncode, absent.stdout) == (1, "")
+    assert absent.stderr == f"memhub: no worker of {socket.gethostname()} is alive.\n"
+
+    await connection.execute(
+        """WITH worker AS (INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now()) RETURNING id)
+           INSERT INTO memhub.fleet_workers SELECT id, $1, 17, '{embed,counters}', 4, now() FROM worker""",
+        socket.gethostname(),
+    )
+    found = installation.run("status", "--here", environment=url)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.startswith(f"Alive: {socket.gethostname()}:17, last heard ")
+    assert found.stdout.endswith(" ago, embed, counters.\n")
+
+
+def test_status_and_doctor_say_alike_that_there_is_no_worker_and_no_database(
+    database_url: str, installation: Installation
+) -> None:
+    # Fails when either has words of its own instead of those in ops/absences.
+    url = {"MEMHUB_DATABASE_URL": database_url}
+    for command in ("status", "doctor"):
+        shown = installation.run(command, environment=url).stdout
+        assert "none is running: nothing is embedded, folded or expired" in shown
+        assert "Start memhub-worker, with these settings." in shown
+
+    nowhere = {"MEMHUB_DATA_DIR": str(installation.home / "none"), "COLUMNS": "300"}
+    doctor, status = (installation.run(command, environment=nowhere) for command in ("doctor", "status"))
+    for told in (
+        f"There is no database in {installation.home / 'none'} yet.",
+        "The first client that uses it makes it",
+    ):
+        assert told in status.stderr
+        assert told in " ".join(doctor.stdout.split())
 
 
 async def test_a_failed_job_is_listed_and_put_back(

@@ -76,7 +76,8 @@ def test_a_connected_client_starts_a_server_that_lists_its_tools(client: str, in
     assert entry["env"] == data
     assert "memory_remember" in _tools(entry, installation, installation.home)
     first = path.read_bytes()
-    assert installation.run("connect", client, environment=data).stdout.startswith(CLIENTS[client].title)
+    again = installation.run("connect", client, environment=data)
+    assert (again.returncode, again.stdout) == (0, f"{CLIENTS[client].title} is connected already.\n")
     assert path.read_bytes() == first
     removed = installation.run("connect", client, "--remove")
     assert (removed.returncode, path.exists(), removed.stdout) == (0, False, f"Removed {path}.\n")
