@@ -29,7 +29,7 @@ recording: $(INSTALLED) ## writes docs/demo.svg anew: a real run of the demo
 
 test: $(INSTALLED) ## every test; what this machine lacks is skipped and named
 	@! command -v npm >/dev/null || npm install --prefix build/node --no-audit --no-fund --no-save --no-package-lock \
-		--silent $(NODE_PACKAGES) || echo 'the packages of npm are not to be had: tests that need them are skipped'
+		--silent $(NODE_PACKAGES) || echo 'the npm packages could not be installed: the tests that need them are skipped'
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 conformance: $(INSTALLED) ## the official MCP suite against a running server, both revisions; needs npm

@@ -20,6 +20,8 @@ from ops.usage import Commands
 from shared.errors import InvalidArgument, MemhubError
 from shared.settings import Settings
 
+NEXT_CLIENTS = f"claude-code --with-rules (or {', '.join(list(client_commands.ClientName)[1:])})"
+
 app = typer.Typer(
     name="memhub",
     cls=Commands,
@@ -88,6 +90,7 @@ def demo(
     from ops.interrupts import interruptible
 
     interruptible(demonstrate, keep)
+    print(f"Next, connect a client of yours: {sys.argv[0]} connect {NEXT_CLIENTS}", flush=True)
 
 
 @app.command()

@@ -84,7 +84,7 @@ def import_(
         bool, typer.Option("--accept-sensitive", help="Also what looks like a credential.")
     ] = False,
 ) -> None:
-    """Bring memories in; run again, it goes on where it was and makes no doubles."""
+    """Bring memories in. Run again after an interruption, it continues and makes no duplicates."""
     from ops.importing import AGAIN, Wish
     from ops.importing import import_ as bring
     from ops.moving.detection import Format

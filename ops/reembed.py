@@ -144,7 +144,7 @@ def _tell_switched(settings: Settings, model: RegisteredModel) -> None:
     console = Terminal(soft_wrap=True)
     console.print(f"Search uses {model.name}. The vectors of the model before go with the collector (`memhub gc`).")
     if registry.configured_name(settings) != model.name:
-        console.print(f"Set MEMHUB_EMBEDDING_MODEL={model.name} for the fleet before it starts anew.")
+        console.print(f"Set MEMHUB_EMBEDDING_MODEL={model.name} for the fleet before it restarts.")
     console.print("`memhub calibrate` measures its floor from your own memories.")
 
 

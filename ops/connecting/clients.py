@@ -66,7 +66,7 @@ CLIENTS = {
             user_rules=Rules.of_skill(lambda places: places.claude_code() / "skills/memhub/SKILL.md"),
             project_rules=Rules.of_skill(lambda places: places.project / ".claude/skills/memhub/SKILL.md"),
             hooks=True,
-            then="Start Claude Code anew; /mcp shows memhub.",
+            then="Restart Claude Code; /mcp shows memhub.",
         ),
         Client(
             name="claude-desktop",
@@ -93,7 +93,7 @@ CLIENTS = {
             remote=_codex_remote,
             user_rules=Rules.of_block(lambda places: places.codex() / "AGENTS.md"),
             project_rules=Rules.of_block(lambda places: places.project / "AGENTS.md"),
-            then="Start Codex anew; /mcp shows memhub.",
+            then="Restart Codex; /mcp shows memhub.",
         ),
         Client(
             name="vscode",

@@ -102,7 +102,7 @@ def _access(settings: Settings, *, locked: bool) -> str:
     if settings.oauth_issuer is not None:
         return "It asks for a token (memhub token create): MEMHUB_OAUTH_ISSUER is set."
     if locked:
-        return "It asks for a token (memhub token create): there is one, or was."
+        return "It asks for a token (memhub token create), because one has been made, even if it was revoked since."
     return "No key is set: everybody on this machine may look, until a token is made (memhub token create)."
 
 
