@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Literal
 
 from shared.retrieval.ranking import Scored
@@ -29,7 +30,7 @@ def confidence(best: Scored | None) -> Confidence:
 def of_search(request: Search, best: Scored | None, *, stored: Stored, gated: int) -> str:
     """`best` of what was found, `gated` how many came near and proved too little, `stored` what the caller may see."""
     if request.as_of is not None:
-        return _of_past(best)
+        return _of_instant(best, is_past=request.as_of <= datetime.now(UTC))
     if stored.memories == 0:
         return "Nothing is stored in this project yet: this says nothing about what holds. Ask, do not assume."
     if best is None:
@@ -59,11 +60,13 @@ def _of_results(best: Scored) -> str:
             return "Only a weak match. Treat these as hints; what you ask may not be stored."
 
 
-def _of_past(best: Scored | None) -> str:
+def _of_instant(best: Scored | None, *, is_past: bool) -> str:
     if best is None:
-        return "Nothing that held at that instant matches. That is no evidence for the opposite."
+        return "Nothing that holds at that instant matches. That is no evidence for the opposite."
     sure = "matches closely" if confidence(best) == "high" else "may match"
-    return f"The first result {sure}. It held at that instant and may be superseded since: ask memory_history."
+    if is_past:
+        return f"The first result {sure}. It held at that instant and may be superseded since: ask memory_history."
+    return f"The first result {sure}. That instant is still to come: it holds now, and does not expire before."
 
 
 def of_browsing(request: Search, *, shown: int, more: bool, stored: Stored) -> str:

@@ -49,6 +49,17 @@ async def test_the_key_opens_and_the_cookie_is_out_of_reach_of_scripts_and_other
     assert "Log out" in await guarded.text("/")
 
 
+@pytest.mark.parametrize(
+    "wanted", ["/ops/../elsewhere", "//elsewhere/", "/ops\\elsewhere", "https://elsewhere/", "/other"]
+)
+async def test_a_login_leads_to_no_page_but_our_own(guarded: Site, wanted: str) -> None:
+    # Fails without `stays` in _inside.
+    headers = {"Origin": guarded.address}
+    answer = await guarded.client.post("/ops/login", data={"credential": KEY, "next": wanted}, headers=headers)
+
+    assert answer.headers["location"] == "/ops/"
+
+
 async def test_behind_tls_the_cookie_stays_behind_tls(guarded: Site) -> None:
     headers = {"Origin": guarded.address, "X-Forwarded-Proto": "https"}
     answer = await guarded.client.post("/ops/login", data={"credential": KEY}, headers=headers)

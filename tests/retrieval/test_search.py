@@ -297,6 +297,9 @@ async def test_what_held_once_is_not_called_the_current_state(searcher: Searcher
     assert found.results
     assert "held at that instant" in found.guidance
     assert "current" not in found.guidance
+    coming = await searcher.search("sessions signed cookies", NORTH, as_of=datetime.now(UTC) + timedelta(days=9))
+    assert "still to come" in coming.guidance
+    assert "held" not in coming.guidance
 
 
 async def test_words_that_an_acronym_stands_for_find_it(searcher: Searcher) -> None:

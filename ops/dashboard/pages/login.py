@@ -70,7 +70,8 @@ def _inside(request: Request, wanted: str) -> str:
     """The address after the login: one of our own pages, whatever a link asked for."""
     base = f"{request.scope.get('root_path', '')}/"
     safe = wanted.startswith(base) and not wanted.startswith("//") and "\\" not in wanted and wanted.isprintable()
-    return wanted if safe else base
+    stays = ".." not in wanted.partition("?")[0].split("/")
+    return wanted if safe and stays else base
 
 
 def _is_encrypted(request: Request) -> bool:

@@ -60,7 +60,7 @@ async def show(renderer: Renderer, visit: Visit) -> Response:
 def _revision(given: str | None) -> int | None:
     if not given:
         return None
-    if not (given.isascii() and given.isdigit() and len(given) < 10):
+    if not (given.isascii() and given.isdigit() and len(given) < 10 and int(given)):
         raise InvalidArgument("up_to", "is no number of a revision", next="Leave it out for the newest.")
     return int(given)
 
