@@ -74,7 +74,7 @@ def _shown(conflict: Conflict) -> dict[str, Any]:
             "excerpt": _excerpt(conflict.successor_content),
             "status": conflict.successor_status,
         },
-        "retired_at": conflict.retired_at.isoformat(),
+        "retired_at": conflict.retired_at,
         "retired_by": conflict.retired_by,
         "author_client": conflict.client,
         "reason": conflict.reason,

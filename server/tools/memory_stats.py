@@ -56,7 +56,7 @@ async def run(call: Call, arguments: MemoryStatsArguments) -> MemoryStatsResult:
             for used in told.most_used
         ),
         last_writes=tuple(
-            _noted(written, author_client=written.author_client, updated_at=written.updated_at.isoformat())
+            _noted(written, author_client=written.author_client, updated_at=written.updated_at)
             for written in told.last_writes
         ),
     )

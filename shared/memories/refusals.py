@@ -43,7 +43,7 @@ async def refuse_past(connection: asyncpg.Connection, expires_at: datetime | Non
     if expires_at <= now:
         raise InvalidArgument(
             "expires_at",
-            f"must be in the future; it is {now.astimezone(UTC).isoformat(timespec='seconds')} now",
+            f"must be in the future; it is {now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ} now",
             next="Send a later instant, or leave expires_at out.",
         )
 

@@ -426,6 +426,7 @@ async def test_conflicts_are_cut_and_shown_without_what_is_missing(client: Clien
     [shown] = answer["conflicts"]
     assert shown["replaced"] == {"memory_id": str(UUID(int=1)), "type": "DECISION", "excerpt": "x" * 400}
     assert (shown["by"]["excerpt"], shown["author_client"], shown["source"]) == (CONTENT, "cursor", "ADR 7")
+    assert shown["retired_at"] == "2026-07-01T00:00:00Z"
     assert "reason" not in shown
 
 
