@@ -15,7 +15,7 @@ from ops.operating import operating
 from ops.shell_projects import at_shell
 from ops.terminal import Terminal
 from ops.texts import shown
-from shared import limits, tokens
+from shared import api_tokens, limits
 from shared.errors import InvalidArgument
 from shared.settings import Settings
 
@@ -23,7 +23,7 @@ AGAIN = "See `memhub token list` for what was done."
 
 _FIRST = "It is the first: from now on the server over HTTP and the dashboard ask everybody for a token or the key."
 
-_CUT = f"These are the newest {tokens.LISTED_MAX:,}; older ones are not listed. --tenant lists those of one tenant."
+_CUT = f"These are the newest {api_tokens.LISTED_MAX:,}; older ones are not listed. --tenant lists those of one tenant."
 
 _TTL = re.compile(r"(\d{1,6})([hd])", re.ASCII)
 
@@ -45,9 +45,9 @@ async def create(settings: Settings, wish: Wish, *, as_json: bool) -> int:
     project = limits.project(wish.project)
     expires_at, ttl = _expiry(wish.expires)
     async with operating(settings, create=True, again=AGAIN) as connection, connection.transaction():
-        is_first = not await tokens.any_exist(connection)
+        is_first = not await api_tokens.any_exist(connection)
         with at_shell():
-            issued = await tokens.create(
+            issued = await api_tokens.create(
                 connection,
                 tenant,
                 name=wish.name,
@@ -68,8 +68,8 @@ async def create(settings: Settings, wish: Wish, *, as_json: bool) -> int:
 async def listing(settings: Settings, tenant: str | None, *, as_json: bool) -> int:
     wanted = None if tenant is None else limits.tenant(tenant, "tenant")
     async with operating(settings, again=AGAIN) as connection:
-        found = await tokens.listed(connection, wanted)
-    if len(found) == tokens.LISTED_MAX:
+        found = await api_tokens.listed(connection, wanted)
+    if len(found) == api_tokens.LISTED_MAX:
         print(_CUT, file=sys.stderr)
     if as_json:
         print(_json([asdict(token) for token in found]))
@@ -89,7 +89,7 @@ async def revoke(settings: Settings, token_id: str) -> int:
     except ValueError:
         raise InvalidArgument("id", "is not the id of a token", next="Take ids from `memhub token list`.") from None
     async with operating(settings, again=AGAIN) as connection:
-        name = (await tokens.revoke(connection, wanted)).name
+        name = (await api_tokens.revoke(connection, wanted)).name
     print(f"Token {shown(name)} is revoked: it opens nothing any more.", file=sys.stderr)
     return 0
 
@@ -109,14 +109,14 @@ def _expiry(expires: str | None) -> tuple[datetime | None, timedelta | None]:
         ) from None
 
 
-def _described(token: tokens.Token) -> str:
+def _described(token: api_tokens.Token) -> str:
     reach = f"project {token.project}" if token.project else "all projects"
     rights = "reads" if token.read_only else "reads and writes"
     until = f"until {_moment(token.expires_at)}" if token.expires_at else "until it is revoked"
     return f"Token {token.name} ({token.id}) {rights} {reach} of tenant {token.tenant} {until}."
 
 
-def _state(token: tokens.Token) -> str:
+def _state(token: api_tokens.Token) -> str:
     if token.revoked_at is not None:
         return "revoked"
     if token.expired:

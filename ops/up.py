@@ -20,7 +20,7 @@ from honcho.printer import Message, Printer
 from ops import ports
 from ops.looking import looking
 from ops.programs import procfile, program
-from shared import tokens
+from shared import api_tokens
 from shared.embedded import stop_if_idle
 from shared.errors import MemhubError
 from shared.fleet import is_worker_alive, shown_alive
@@ -86,7 +86,7 @@ def _require_free(port: int) -> None:
 async def _access(settings: Settings) -> Access:
     """Brings an embedded database to this program's schema, too."""
     async with looking(settings) as connection:
-        locked = await tokens.any_exist(connection)
+        locked = await api_tokens.any_exist(connection)
     if settings.api_key is not None:
         return Access("MEMHUB_API_KEY, or a token", f' --token "$MEMHUB_API_KEY" --tenant {settings.tenant}')
     if locked or settings.oauth_issuer is not None:

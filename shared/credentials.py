@@ -7,7 +7,7 @@ import hmac
 import time
 from typing import Protocol
 
-from shared import tokens
+from shared import api_tokens
 from shared.errors import Forbidden, Unauthorized
 from shared.mounts import Connections
 from shared.principal import ANYONE, KEY_IDENTITY, Principal
@@ -61,11 +61,11 @@ class Credentials:
             return await self._without()
         if self._key is not None and hmac.compare_digest(digest(bearer), self._key):
             return Principal(identity=KEY_IDENTITY)
-        if tokens.may_be_token(bearer):
+        if api_tokens.may_be_token(bearer):
             return _of(await self.token(bearer, address))
         if self._issuer is not None and self._issuer.may_be_issued(bearer):
             return await self._issuer.principal(bearer)
-        raise tokens.unknown()
+        raise api_tokens.unknown()
 
     async def authenticate(self, secret: str | None) -> Principal | None:
         """The same for a mounted application, which tells whom it does not let in by its own pages."""
@@ -74,10 +74,10 @@ class Credentials:
         except (Unauthorized, Forbidden):
             return None
 
-    async def token(self, bearer: str, _address: str | None) -> tokens.Token:
+    async def token(self, bearer: str, _address: str | None) -> api_tokens.Token:
         """The token of that secret; a server that counts guesses counts them here. Raises Unauthorized."""
         async with self._database.connection("read") as connection:
-            return await tokens.authenticate(connection, bearer)
+            return await api_tokens.authenticate(connection, bearer)
 
     async def _without(self) -> Principal:
         if self.is_open and not await self._any_token():
@@ -90,7 +90,7 @@ class Credentials:
     async def _any_token(self) -> bool:
         if not self._tokens_exist and time.monotonic() - self._tokens_looked_s >= EXISTENCE_S:
             async with self._database.connection("read") as connection:
-                self._tokens_exist = await tokens.any_exist(connection)
+                self._tokens_exist = await api_tokens.any_exist(connection)
             self._tokens_looked_s = time.monotonic()
         return self._tokens_exist
 
@@ -99,7 +99,7 @@ def digest(credential: str) -> bytes:
     return hashlib.sha256(credential.encode("utf-8", "surrogateescape")).digest()
 
 
-def _of(token: tokens.Token) -> Principal:
+def _of(token: api_tokens.Token) -> Principal:
     return Principal(
         identity=f"token:{token.id}",
         tenant=token.tenant,

@@ -22,7 +22,7 @@ from ops import ports
 from ops.dashboard import PATH
 from ops.dashboard.application import build
 from ops.terminal import Terminal
-from shared import tokens
+from shared import api_tokens
 from shared.credentials import Credentials
 from shared.database import Database
 from shared.mounts import AsgiApp
@@ -50,7 +50,7 @@ async def serve(settings: Settings, *, port: int, browse: bool) -> int:
                 timeout_graceful_shutdown=STOP_S,
             )
             async with database.connection("read") as connection:
-                access = _access(settings, locked=await tokens.any_exist(connection))
+                access = _access(settings, locked=await api_tokens.any_exist(connection))
             server = _Server(config, f"http://{HOST}:{listener.getsockname()[1]}{PATH}/", access, browse=browse)
             await server.serve([listener])
     finally:

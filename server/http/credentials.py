@@ -8,7 +8,7 @@ from collections import OrderedDict
 from server.gateway import Gateway
 from server.http.rates import Rates
 from server.http.usage import Usage
-from shared import credentials, tokens
+from shared import api_tokens, credentials
 from shared.credentials import Issuer, digest
 from shared.errors import RateLimited, Unauthorized
 from shared.settings import Settings
@@ -26,7 +26,7 @@ class Credentials(credentials.Credentials):
         self._known: OrderedDict[bytes, None] = OrderedDict()
         self._guesses = Rates(per_s=GUESSES_PER_S, clock=time.monotonic)
 
-    async def token(self, bearer: str, address: str | None) -> tokens.Token:
+    async def token(self, bearer: str, address: str | None) -> api_tokens.Token:
         """A guess costs a question to the database, so an address has few of them; what was right is no guess."""
         given = digest(bearer)
         if address is not None and given not in self._known and (wait_s := self._guesses.wait_s(address, counts=0)):
@@ -35,7 +35,7 @@ class Credentials(credentials.Credentials):
             token = await super().token(bearer, address)
         except Unauthorized as refused:
             self._known.pop(given, None)
-            if address is not None and isinstance(refused, tokens.Unknown):
+            if address is not None and isinstance(refused, api_tokens.Unknown):
                 self._guesses.wait_s(address)
             raise
         self._known[given] = None

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from server import background
 from server.gateway import Gateway
-from shared import tokens
+from shared import api_tokens
 
 IDS_MAX = 100_000
 
@@ -41,7 +41,7 @@ class Usage:
             try:
                 backend = await self._gateway.backend()
                 async with backend.connection("write") as connection:
-                    await tokens.note_used(connection, used)
+                    await api_tokens.note_used(connection, used)
             except BaseException:
                 self._used |= used
                 self._first.set()

@@ -13,7 +13,7 @@ import asyncpg
 
 from shared import statements
 from shared.domain import Author, MemoryType, ProjectScope
-from shared.retrieval import brief, ranking, tokens
+from shared.retrieval import brief, costs, ranking
 from shared.retrieval.evidence import gather
 from shared.retrieval.meaning import UNKNOWN, Meaning
 from shared.retrieval.ranking import CUTS, Cut
@@ -92,13 +92,13 @@ async def context(
         considered = await _found(connection, scope, author, request, asked=asked, meaning=meaning)
         degraded = meaning.degraded
     candidates, unweighed = _weighed(considered, budget=request.token_budget)
-    overhead = tokens.estimate(brief.title(scope.slug) + "".join(map(brief.heading, _types(candidates))))
+    overhead = costs.estimate(brief.title(scope.slug) + "".join(map(brief.heading, _types(candidates))))
     chosen, dropped = select(candidates, budget=request.token_budget, overhead=overhead)
     text = brief.render(scope.slug, chosen)
     return Context(
         brief=text,
         items=tuple(_item(one) for one in chosen),
-        budget=Budget(request.token_budget, tokens.bound(tokens.estimate(text))),
+        budget=Budget(request.token_budget, costs.bound(costs.estimate(text))),
         selection=Selection(len(considered), len(chosen), dropped + unweighed),
         degraded=degraded,
     )
@@ -145,7 +145,7 @@ def _weighed(considered: Sequence[_Considered], *, budget: int) -> tuple[list[Ca
     unweighed = Dropped()
     for row, value in sorted(considered, key=lambda one: (-one[1], one[0]["memory_id"])):
         length = len(row["content"])
-        if length > tokens.CHARACTERS_OF_A_TOKEN_MAX * budget:
+        if length > costs.CHARACTERS_OF_A_TOKEN_MAX * budget:
             unweighed += Dropped(too_large_alone=1)
         elif length > left:
             unweighed += Dropped(no_budget_left=1)
@@ -164,7 +164,7 @@ def _candidate(row: asyncpg.Record | dict[str, Any], value: float) -> Candidate:
         content=row["content"],
         written_on=written_on,
         value=value,
-        cost=tokens.estimate(brief.line(row["content"], row["memory_id"], written_on)),
+        cost=costs.estimate(brief.line(row["content"], row["memory_id"], written_on)),
         words=frozenset(_WORD.findall(row["content"].lower())),
     )
 

@@ -8,8 +8,8 @@ from datetime import date
 from uuid import UUID
 
 from shared.domain import MemoryType
-from shared.retrieval import tokens
-from shared.retrieval.tokens import Estimate
+from shared.retrieval import costs
+from shared.retrieval.costs import Estimate
 
 QUOTAS = {
     MemoryType.CONSTRAINT: 0.30,
@@ -57,7 +57,7 @@ class _Purse:
     quotas: dict[MemoryType, float] = field(default_factory=dict)
 
     def affords(self, candidate: Candidate) -> bool:
-        return tokens.bound(self.spent + candidate.cost) <= self.budget
+        return costs.bound(self.spent + candidate.cost) <= self.budget
 
     def grants(self, candidate: Candidate) -> bool:
         return candidate.cost.dearest <= self.quotas[candidate.type]
@@ -73,7 +73,7 @@ def select(candidates: Sequence[Candidate], *, budget: int, overhead: Estimate) 
     Maximal marginal relevance (Carbonell and Goldstein 1998) as a factor: value per token times what is new in it.
     The order is total, so the same candidates give the same choice.
     """
-    fitting = [one for one in candidates if tokens.bound(overhead + one.cost) <= budget]
+    fitting = [one for one in candidates if costs.bound(overhead + one.cost) <= budget]
     purse = _Purse(budget, overhead, {kind: share * budget for kind, share in QUOTAS.items()})
     nearest = dict.fromkeys((one.memory_id for one in fitting), 0.0)
     left = sorted(fitting, key=lambda one: one.memory_id)

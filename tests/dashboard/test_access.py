@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from shared import credentials, tokens
+from shared import api_tokens, credentials
 from tests.dashboard import world as made
 from tests.dashboard.conftest import Serve
 from tests.dashboard.sites import KEY, Site
@@ -27,8 +27,8 @@ async def operator(database_url: str) -> AsyncIterator[asyncpg.Connection]:
     await connection.close()
 
 
-async def issue(operator: asyncpg.Connection, tenant: str, **wishes: Any) -> tokens.Issued:
-    return await tokens.create(operator, tenant, name="test", **wishes)
+async def issue(operator: asyncpg.Connection, tenant: str, **wishes: Any) -> api_tokens.Issued:
+    return await api_tokens.create(operator, tenant, name="test", **wishes)
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/memories/00000000-0000-4000-8000-000000000001"])
@@ -81,7 +81,7 @@ async def test_a_revoked_token_ends_its_login(guarded: Site, operator: asyncpg.C
     issued = await issue(operator, "local")
     await guarded.log_in(issued.secret)
     assert (await guarded.get("/")).status_code == 200
-    await tokens.revoke(operator, issued.token.id)
+    await api_tokens.revoke(operator, issued.token.id)
 
     answer = await guarded.get("/")
     assert answer.status_code == 303
@@ -182,7 +182,7 @@ async def test_a_token_makes_no_token(guarded: Site, operator: asyncpg.Connectio
 
     assert (await guarded.act("/tokens", {"name": "more", "lifetime": "no end"})).status_code == 403
     assert (await guarded.act(f"/tokens/{issued.token.id}/revoke")).status_code == 403
-    assert len(await tokens.listed(operator, None)) == 1
+    assert len(await api_tokens.listed(operator, None)) == 1
 
 
 async def test_the_key_chooses_among_tenants(guarded: Site, connection: asyncpg.Connection, world: World) -> None:

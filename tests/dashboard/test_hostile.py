@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import asyncpg
 import pytest
 
-from shared import tokens
+from shared import api_tokens
 from tests.dashboard.sites import Site
 from tests.dashboard.world import HOSTILE, World
 
@@ -50,7 +50,7 @@ async def test_hostile_words_are_text_on_every_page(
 
 
 async def test_hostile_words_of_a_token_are_text(guarded: Site, connection: asyncpg.Connection) -> None:
-    await tokens.create(connection, "local", name=HOSTILE)
+    await api_tokens.create(connection, "local", name=HOSTILE)
     await guarded.log_in("the-key-of-this-server")
     page = _Page(await guarded.text("/tokens"))
 

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from ops import purging
-from shared import tokens
+from shared import api_tokens
 from shared.domain import Author, ProjectScope, Scope
 from shared.memories.remember import remember
 from shared.memories.requests import Remember, Revise
@@ -284,7 +284,7 @@ async def test_a_token_is_made_shown_once_and_revoked(guarded: Site, connection:
 
     assert len(secret) == 43
     assert secret not in listed
-    token = (await tokens.listed(connection, "local"))[0]
+    token = (await api_tokens.listed(connection, "local"))[0]
     assert (token.name, token.read_only) == ("ci", True)
     assert "revoked" in (await guarded.act(f"/tokens/{token.id}/revoke")).text
     assert (await guarded.act(f"/tokens/{token.id}/revoke")).text.count("nothing was changed") == 1
@@ -293,24 +293,24 @@ async def test_a_token_is_made_shown_once_and_revoked(guarded: Site, connection:
 
 
 async def test_a_token_of_another_tenant_is_not_revoked_here(guarded: Site, connection: asyncpg.Connection) -> None:
-    # Fails without $2 in `revoke` of tokens.sql.
-    issued = await tokens.create(connection, "acme", name="theirs")
+    # Fails without $2 in `revoke` of api_tokens.sql.
+    issued = await api_tokens.create(connection, "acme", name="theirs")
     await guarded.log_in(KEY)
     await guarded.act(f"/tokens/{issued.token.id}/revoke")
 
-    assert (await tokens.listed(connection, "acme"))[0].revoked_at is None
+    assert (await api_tokens.listed(connection, "acme"))[0].revoked_at is None
     assert await connection.fetchval("SELECT count(*) FROM memhub.audit_events WHERE event = 'token_revoked'") == 0
 
 
 async def test_of_many_tokens_the_newest_are_listed_and_each_is_revoked(
     guarded: Site, connection: asyncpg.Connection
 ) -> None:
-    # Fails without DESC in `list` of tokens.sql, and the last line with a look into that list before a revoke.
-    oldest = (await tokens.create(connection, "local", name="the oldest")).token
-    await many.tokens(connection, tokens.LISTED_MAX - 1)
+    # Fails without DESC in `list` of api_tokens.sql, and the last line with a look into that list before a revoke.
+    oldest = (await api_tokens.create(connection, "local", name="the oldest")).token
+    await many.tokens(connection, api_tokens.LISTED_MAX - 1)
     await guarded.log_in(KEY)
     assert "the oldest" in await guarded.text("/tokens")
-    newest = (await tokens.create(connection, "local", name="the newest")).token
+    newest = (await api_tokens.create(connection, "local", name="the newest")).token
     shown = await guarded.text("/tokens")
 
     assert shown.index("the newest") < shown.index("token 999")
@@ -323,9 +323,9 @@ async def test_of_many_tokens_the_newest_are_listed_and_each_is_revoked(
 async def test_a_token_of_a_project_is_listed_behind_many_of_others(
     guarded: Site, world: World, connection: asyncpg.Connection
 ) -> None:
-    # Fails without $2 in `list` of tokens.sql.
-    issued = await tokens.create(connection, "local", name="of the website", project="website")
-    await many.tokens(connection, tokens.LISTED_MAX)
+    # Fails without $2 in `list` of api_tokens.sql.
+    issued = await api_tokens.create(connection, "local", name="of the website", project="website")
+    await many.tokens(connection, api_tokens.LISTED_MAX)
     await guarded.log_in(issued.secret)
 
     assert "of the website" in await guarded.text("/tokens")
@@ -372,7 +372,7 @@ async def test_a_page_that_is_not_there_shows_a_stranger_no_way(guarded: Site) -
 
 
 async def test_the_first_token_closes_the_page_that_tells_it(site: Site) -> None:
-    # Fails without `access` of tokens.html.
+    # Fails without `access` of api_tokens.html.
     made = await site.act("/tokens", {"name": "ci", "lifetime": "90 days", "project": ""})
 
     assert "open to this machine" not in made.text

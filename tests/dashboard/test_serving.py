@@ -13,7 +13,7 @@ from pathlib import Path
 import asyncpg
 import httpx2
 
-from shared import tokens
+from shared import api_tokens
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 60
@@ -51,7 +51,7 @@ async def test_it_says_where_it_is_and_ends_with_ctrl_c(database_url: str, tmp_p
 async def test_it_says_that_a_token_is_asked_for_once_there_is_one(
     connection: asyncpg.Connection, database_url: str, tmp_path: Path
 ) -> None:
-    await tokens.create(connection, "acme", name="first")
+    await api_tokens.create(connection, "acme", name="first")
     process = await started(database_url, tmp_path, "--port", "0")
     assert process.stdout is not None
     lines = [(await asyncio.wait_for(process.stdout.readline(), WAIT_S)).decode() for _ in range(2)]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from statistics import mean
 from uuid import UUID
 
-from shared.retrieval import brief, tokens
+from shared.retrieval import brief, costs
 from shared.retrieval.context import context
+from shared.retrieval.costs import Estimate
 from shared.retrieval.requests import ContextRequest
-from shared.retrieval.tokens import Estimate
 from tests.eval.graded import GradedQuery, GradedSet
 from tests.eval.loading import AUTHOR
 from tests.eval.measures import HELPS_FROM
@@ -60,8 +60,8 @@ def whole(graded: GradedSet) -> dict[str, int]:
     lines: dict[str, list[Estimate]] = defaultdict(list)
     for memory in graded.live_now:
         line = brief.line(memory.content, UUID(int=0), memory.created_at.date())
-        lines[memory.project].append(tokens.estimate(line))
-    return {project: tokens.bound(tokens.total(costs)) for project, costs in lines.items()}
+        lines[memory.project].append(costs.estimate(line))
+    return {project: costs.bound(costs.total(each)) for project, each in lines.items()}
 
 
 def saving(told: list[Spent]) -> Saving:

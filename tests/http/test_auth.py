@@ -16,7 +16,7 @@ import httpx2
 import orjson
 import pytest
 
-from shared import projects, tokens
+from shared import api_tokens, projects
 from shared.domain import Author
 from tests import forked
 from tests.http.callers import Era, client, plain, raw_client
@@ -47,8 +47,8 @@ async def operator(module_database_url: str) -> AsyncIterator[asyncpg.Connection
     await connection.close()
 
 
-async def issue(operator: asyncpg.Connection, tenant: str, **wishes: Any) -> tokens.Issued:
-    return await tokens.create(operator, tenant, name="test", **wishes)
+async def issue(operator: asyncpg.Connection, tenant: str, **wishes: Any) -> api_tokens.Issued:
+    return await api_tokens.create(operator, tenant, name="test", **wishes)
 
 
 async def test_the_key_opens_every_tenant_by_its_header(locked: Process, era: Era) -> None:
@@ -129,7 +129,7 @@ async def test_revoked_and_expired_tokens_open_nothing_from_the_next_request_on(
 ) -> None:
     revoked = await issue(operator, f"gone-{era}")
     async with client(locked.url, era, key=revoked.secret) as raw:
-        await tokens.revoke(operator, revoked.token.id)
+        await api_tokens.revoke(operator, revoked.token.id)
         refused = await raw.request("tools/list", {})
         assert (refused.status_code, "revoked" in refused.json()["message"]) == (401, True)
     expired = await issue(operator, f"gone-{era}", ttl=timedelta(milliseconds=1))
@@ -141,7 +141,7 @@ async def test_revoked_and_expired_tokens_open_nothing_from_the_next_request_on(
 async def test_an_open_stream_ends_with_its_credential(locked: Process, operator: asyncpg.Connection, era: Era) -> None:
     issued = await issue(operator, f"streaming-{era}")
     async with client(locked.url, era, key=issued.secret) as raw, watching(raw, "memory://projects") as updates:
-        await tokens.revoke(operator, issued.token.id)
+        await api_tokens.revoke(operator, issued.token.id)
         with pytest.raises(httpx2.RemoteProtocolError):
             await asyncio.wait_for(updates.ended(), WAIT_S)
 
@@ -247,7 +247,7 @@ async def test_the_last_use_of_a_token_is_written_behind_the_requests(
     issued = await issue(operator, "used")
     async with client(locked.url, "2026-07-28", key=issued.secret):
         deadline = time.monotonic() + WAIT_S
-        while (await tokens.listed(operator, "used"))[0].last_used_at is None:
+        while (await api_tokens.listed(operator, "used"))[0].last_used_at is None:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.02)
 
@@ -275,7 +275,7 @@ async def test_a_server_without_a_key_closes_with_the_first_token_and_stays_clos
 def test_a_token_is_shown_once_and_its_secret_is_in_no_listing_and_no_row(tmp_path: Path, database_url: str) -> None:
     made = run_memhub(tmp_path, database_url, "token", "create", "--tenant", "acme", "--name", "ci", "--expires", "30d")
     secret = made.stdout.strip()
-    assert tokens.may_be_token(secret)
+    assert api_tokens.may_be_token(secret)
     assert "ci" in made.stderr
     assert secret not in made.stderr
     listed = memhub(tmp_path, database_url, "token", "list", "--json")
@@ -309,7 +309,7 @@ def test_a_wish_that_cannot_be_met_is_explained_in_one_line(
 
 async def test_a_server_can_neither_make_a_token_nor_bring_one_back(server_connection: asyncpg.Connection) -> None:
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
-        await tokens.create(server_connection, "acme", name="own")
+        await api_tokens.create(server_connection, "acme", name="own")
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await server_connection.execute("UPDATE memhub.api_tokens SET revoked_at = NULL")
     with pytest.raises(asyncpg.InsufficientPrivilegeError):

@@ -13,7 +13,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from shared import tokens
+from shared import api_tokens
 from tests.http.callers import RawClient, raw_client
 from tests.http.conftest import KEY
 from tests.http.processes import Process, serving
@@ -119,7 +119,9 @@ def test_a_process_without_files_says_so_once_and_serves_when_it_has_some(tmp_pa
 async def test_one_caller_cannot_take_the_sessions_of_the_others(
     tmp_path: Path, database_url: str, connection: asyncpg.Connection
 ) -> None:
-    greedy, modest = [(await tokens.create(connection, tenant, name="test")).secret for tenant in ("greedy", "modest")]
+    greedy, modest = [
+        (await api_tokens.create(connection, tenant, name="test")).secret for tenant in ("greedy", "modest")
+    ]
     wished = {"MEMHUB_HTTP_SESSIONS_MAX": "15", "MEMHUB_HTTP_SESSIONS_PER_CALLER_MAX": "3"}
     with serving(tmp_path, MEMHUB_DATABASE_URL=database_url, MEMHUB_API_KEY=KEY, **wished) as process:
         async with raw_client(process.url, "2025-11-25") as raw:

@@ -14,7 +14,7 @@ from server.gateway import Gateway
 from server.http import credentials as module
 from server.http.credentials import Credentials
 from server.http.usage import Usage
-from shared import tokens
+from shared import api_tokens
 from shared.errors import RateLimited, Unauthorized
 from shared.settings import Settings
 from tests.server.memory import InMemory
@@ -76,7 +76,7 @@ async def test_a_token_that_was_let_in_goes_on_from_an_address_that_guesses(
     credentials: Credentials, connection: asyncpg.Connection
 ) -> None:
     # Fails without _known.
-    known, new = [(await tokens.create(connection, "acme", name="test")).secret for _ in range(2)]
+    known, new = [(await api_tokens.create(connection, "acme", name="test")).secret for _ in range(2)]
     await credentials.principal(known, address=ADDRESS)
     await guessed(credentials)
 
@@ -89,9 +89,9 @@ async def test_a_token_that_is_revoked_is_no_guess_and_has_no_way_round_the_boun
     credentials: Credentials, connection: asyncpg.Connection
 ) -> None:
     # Fails without Unknown in `token`, and without the pop from _known.
-    issued = await tokens.create(connection, "acme", name="test")
+    issued = await api_tokens.create(connection, "acme", name="test")
     await credentials.principal(issued.secret, address=ADDRESS)
-    await tokens.revoke(connection, issued.token.id)
+    await api_tokens.revoke(connection, issued.token.id)
     for _ in range(3):
         with pytest.raises(Unauthorized, match="revoked"):
             await credentials.principal(issued.secret, address=ADDRESS)

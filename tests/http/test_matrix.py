@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from server import prompts, tools
-from shared import tokens
+from shared import api_tokens
 from tests.http.callers import Era, HeaderList, RawClient, client, raw_client
 from tests.http.conftest import KEY
 from tests.http.processes import Process, serving
@@ -67,12 +67,12 @@ async def _made(locked: Process, database_url: str) -> World:
         private = await owner.use("memory_remember", content=f"Holidays go to {MARK}.", scope="conversation")
     operator = await asyncpg.connect(database_url)
 
-    async def issue(tenant: str, **wishes: Any) -> tokens.Issued:
-        return await tokens.create(operator, tenant, name="matrix", **wishes)
+    async def issue(tenant: str, **wishes: Any) -> api_tokens.Issued:
+        return await api_tokens.create(operator, tenant, name="matrix", **wishes)
 
     try:
         revoked = await issue(TENANT)
-        await tokens.revoke(operator, revoked.token.id)
+        await api_tokens.revoke(operator, revoked.token.id)
         return World(
             open_id=shared["memory"]["memory_id"],
             private_id=private["memory"]["memory_id"],

@@ -12,7 +12,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from shared import mounts, tokens
+from shared import api_tokens, mounts
 from shared.mounts import Mount
 from tests.http.callers import client
 from tests.http.conftest import KEY
@@ -101,7 +101,7 @@ def test_the_rest_of_the_server_still_refuses_a_browser_page(locked: Process) ->
 async def test_pages_of_a_token_are_counted_among_its_calls(tmp_path: Path, module_database_url: str) -> None:
     # Fails without `admit` in _Door. One call in a hundred seconds: no machine is so slow that the next comes in time.
     connection = await asyncpg.connect(module_database_url)
-    secret = (await tokens.create(connection, "local", name="test")).secret
+    secret = (await api_tokens.create(connection, "local", name="test")).secret
     await connection.close()
     settings = {"MEMHUB_DATABASE_URL": module_database_url, "MEMHUB_API_KEY": KEY, "MEMHUB_RATE_LIMIT_PER_S": "0.01"}
     path = os.pathsep.join([str(installed(tmp_path / "path")), str(ROOT)])

@@ -12,7 +12,7 @@ import pytest
 
 from ops import ports
 from ops.words import counted, memories
-from shared import tokens
+from shared import api_tokens
 from tests.dashboard import many
 from tests.memories.clients import Client
 from tests.ops import memhub
@@ -129,9 +129,9 @@ def test_one_is_singular(count: int, said: str) -> None:
 async def test_of_many_tokens_the_newest_are_listed_and_the_cut_is_told(
     connection: asyncpg.Connection, database_url: str
 ) -> None:
-    # Fails without DESC in `list` of tokens.sql, or without _CUT.
-    await many.tokens(connection, tokens.LISTED_MAX)
-    await tokens.create(connection, "acme", name="the newest")
+    # Fails without DESC in `list` of api_tokens.sql, or without _CUT.
+    await many.tokens(connection, api_tokens.LISTED_MAX)
+    await api_tokens.create(connection, "acme", name="the newest")
     ran, of_one_tenant = (
         memhub.run("token", "list", "--json", *of, MEMHUB_DATABASE_URL=database_url)
         for of in ((), ("--tenant", "acme"))

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from shared.domain import MemoryType, Scope
-from shared.retrieval import tokens
+from shared.retrieval import costs
 from shared.retrieval.context import WEIGHED_CHARACTERS_MAX, Context, context
+from shared.retrieval.costs import Estimate
 from shared.retrieval.meaning import UNKNOWN, Meaning
 from shared.retrieval.requests import ContextRequest, Mode
 from shared.retrieval.selection import Dropped
-from shared.retrieval.tokens import Estimate
 from tests.retrieval.searching import MODEL, Searcher, Vector
 
 NORTH, EAST = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
@@ -93,7 +93,7 @@ async def test_every_budget_is_kept_and_retired_memories_cost_nothing(searcher: 
         for said in ({}, {"query": "note about the queue"}):
             told = await asked(searcher, NORTH, token_budget=budget, **said)
             assert told.budget.used <= budget
-            assert told.budget.used == tokens.bound(tokens.estimate(told.brief))
+            assert told.budget.used == costs.bound(costs.estimate(told.brief))
             assert "Old note" not in told.brief
 
 
@@ -103,13 +103,13 @@ async def test_no_more_is_weighed_than_a_budget_could_hold(searcher: Searcher, m
     for number in range(16):
         await searcher.saved(f"Log {number}\n" + f"camelCase{number} " * 2_000, importance=90)
     weighed: list[int] = []
-    estimate = tokens.estimate
+    estimate = costs.estimate
 
     def counted(text: str) -> Estimate:
         weighed.append(len(text))
         return estimate(text)
 
-    monkeypatch.setattr(tokens, "estimate", counted)
+    monkeypatch.setattr(costs, "estimate", counted)
     told = await asked(searcher, token_budget=2_000)
 
     assert sum(weighed) < 1_000

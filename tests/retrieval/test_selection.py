@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from shared.domain import MemoryType
-from shared.retrieval import brief, tokens
+from shared.retrieval import brief, costs
+from shared.retrieval.costs import Estimate
 from shared.retrieval.selection import Candidate, Dropped, select
-from shared.retrieval.tokens import Estimate
 from tests.retrieval.samples import samples
 from tests.retrieval.tokenizers import NAMES, counts
 
@@ -23,7 +23,7 @@ OVERHEAD = Estimate(20, 20)
 
 def candidate(number: int, content: str, *, value: float = 0.5, kind: MemoryType = MemoryType.FACT) -> Candidate:
     memory_id = UUID(int=number * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128)
-    cost = tokens.estimate(brief.line(content, memory_id, ON))
+    cost = costs.estimate(brief.line(content, memory_id, ON))
     return Candidate(memory_id, 1, kind, content, ON, value, cost, frozenset(content.lower().split()))
 
 
@@ -32,7 +32,7 @@ def spread(contents: list[str]) -> list[Candidate]:
 
 
 def rendered(candidates: list[Candidate], budget: int) -> str:
-    overhead = tokens.estimate(brief.title("payments") + "".join(map(brief.heading, TYPES)))
+    overhead = costs.estimate(brief.title("payments") + "".join(map(brief.heading, TYPES)))
     return brief.render("payments", select(candidates, budget=budget, overhead=overhead)[0])
 
 
@@ -55,14 +55,14 @@ def test_the_dearest_tokenizer_counts_85_of_100_where_there_is_enough_to_say() -
 def test_the_time_of_an_estimate_grows_with_the_text(unit: str) -> None:
     # Fails without the look behind of `mixed`: each piece of aBaB... looks for a digit behind the rest, for seconds.
     begun = time.process_time()
-    tokens.estimate((unit * 32_000)[:32_000])
+    costs.estimate((unit * 32_000)[:32_000])
     assert time.process_time() - begun < 0.5
 
 
 def test_no_text_has_more_characters_to_a_token() -> None:
     for unit in [" ", "\t", "\n", "a", "aB", "1", "漢", "_", " \n"]:
         text = unit * 1_000
-        assert tokens.estimate(text).dearest * tokens.CHARACTERS_OF_A_TOKEN_MAX >= len(text) - 10
+        assert costs.estimate(text).dearest * costs.CHARACTERS_OF_A_TOKEN_MAX >= len(text) - 10
 
 
 def test_what_says_nearly_the_same_is_dropped() -> None:
@@ -98,7 +98,7 @@ def test_what_a_type_leaves_goes_to_the_others() -> None:
     facts = [candidate(number, f"Fact {number} of {number * 13}") for number in range(1, 60)]
     chosen, _ = select(facts, budget=800, overhead=OVERHEAD)
 
-    assert tokens.bound(tokens.total([OVERHEAD, *(one.cost for one in chosen)])) >= 0.85 * 800
+    assert costs.bound(costs.total([OVERHEAD, *(one.cost for one in chosen)])) >= 0.85 * 800
 
 
 def test_the_same_candidates_in_any_order_give_the_same_bytes() -> None:

@@ -19,7 +19,7 @@ from server.http.usage import Usage
 from server.record import Unmetered
 from server.timing import Timed
 from server.upkeep import Upkeep
-from shared import tokens
+from shared import api_tokens
 from shared.domain import Change
 from shared.errors import BackendBusy
 from shared.settings import Settings
@@ -115,7 +115,7 @@ async def test_the_use_of_tokens_is_written_after_a_bug(monkeypatch: pytest.Monk
     async def note_used(_connection: Any, used: set[Any]) -> None:
         noted.update(used)
 
-    monkeypatch.setattr(tokens, "note_used", note_used)
+    monkeypatch.setattr(api_tokens, "note_used", note_used)
     usage = Usage(gateway(Failing()), flush_s=ROUND_S)
     running = asyncio.create_task(usage.run())
     token = uuid4()

@@ -9,10 +9,10 @@ from starlette.responses import RedirectResponse, Response
 
 from ops.dashboard.rendering import Renderer
 from ops.dashboard.visits import Visit
-from shared import limits, tokens
+from shared import api_tokens, limits
+from shared.api_tokens import LISTED_MAX, Issued
 from shared.errors import Forbidden, InvalidArgument
 from shared.overview.projects import slugs
-from shared.tokens import LISTED_MAX, Issued
 
 NAME_BYTES_MAX = 128
 
@@ -37,7 +37,7 @@ async def create(renderer: Renderer, visit: Visit, fields: dict[str, str]) -> Re
     if not name or lifetime not in LIFETIMES:
         raise InvalidArgument("name and lifetime", "are needed", next="Name the token and choose how long it lasts.")
     async with visit.operating() as connection:
-        issued = await tokens.create(
+        issued = await api_tokens.create(
             connection,
             visit.visitor.tenant,
             name=name,
@@ -53,7 +53,7 @@ async def revoke(_renderer: Renderer, visit: Visit, _fields: dict[str, str]) -> 
     token_id = visit.request.path_params["token_id"]
     try:
         async with visit.operating() as connection:
-            revoked = await tokens.revoke(connection, token_id, tenant=visit.visitor.tenant)
+            revoked = await api_tokens.revoke(connection, token_id, tenant=visit.visitor.tenant)
     except InvalidArgument:
         revoked = None
     base = visit.request.scope.get("root_path", "")
@@ -63,7 +63,7 @@ async def revoke(_renderer: Renderer, visit: Visit, _fields: dict[str, str]) -> 
 
 async def _shown(renderer: Renderer, visit: Visit, *, issued: Issued | None) -> Response:
     async with visit.reading() as connection:
-        held = await tokens.listed(connection, visit.visitor.tenant, project_id=visit.visitor.principal.project_id)
+        held = await api_tokens.listed(connection, visit.visitor.tenant, project_id=visit.visitor.principal.project_id)
         projects = await slugs(connection, visit.visitor.view)
     return renderer.page(
         visit.request,
