@@ -47,7 +47,7 @@ async def tenants(connection: asyncpg.Connection) -> list[str]:
 
 
 async def slugs(connection: asyncpg.Connection, view: View) -> list[str]:
-    """In order, at most PROJECTS_MAX."""
+    """At most PROJECTS_MAX, the one that was written to last first."""
     rows = await connection.fetch(_SLUGS, view.tenant, view.project_id, PROJECTS_MAX)
     return [row["slug"] for row in rows]
 

@@ -5,10 +5,18 @@
 SELECT DISTINCT tenant FROM memhub.projects ORDER BY tenant LIMIT $1::int;
 
 -- name: slugs
+-- The project that was written to last first, as in `projects`.
 -- $1 tenant text, $2 project uuid, $3 limit int
-SELECT slug FROM memhub.projects
-WHERE tenant = $1::text AND ($2::uuid IS NULL OR id = $2)
-ORDER BY slug
+SELECT project.slug
+FROM memhub.projects AS project
+LEFT JOIN LATERAL (
+    SELECT created_at FROM memhub.live_memories
+    WHERE project_id = project.id AND status = 'ACTIVE' AND scope_key = ''
+    ORDER BY created_at DESC, memory_id
+    LIMIT 1
+) AS newest ON true
+WHERE project.tenant = $1::text AND ($2::uuid IS NULL OR project.id = $2)
+ORDER BY newest.created_at DESC NULLS LAST, project.slug
 LIMIT $3::int;
 
 -- name: projects

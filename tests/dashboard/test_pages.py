@@ -17,6 +17,7 @@ from shared.memories.requests import Remember, Revise
 from shared.memories.revise import revise
 from shared.overview.projects import projects
 from shared.overview.views import View
+from shared.projects import use
 from tests.dashboard import many
 from tests.dashboard.sites import KEY, Site
 from tests.dashboard.world import CONVERSATION, World
@@ -248,6 +249,21 @@ async def test_a_revision_that_is_none_is_refused(
     # Fails without `int(given)` in _revision: no revision is before the first, and the page was an error of ours.
     memory_id = await revised_often(connection, world.scope, ["One", "Two"])
     assert (await site.get(f"/memories/{memory_id}", up_to=up_to)).status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/memories", "/conflicts"])
+async def test_pages_open_with_the_project_that_was_written_to_last(
+    site: Site, world: World, connection: asyncpg.Connection, path: str
+) -> None:
+    # Fails where projects are in order of their names: it was one that nobody had written to.
+    author = Author("claude-code")
+    await use(connection, "local", author, project="aaa", aliases={}, create=True)
+    before = await site.text(path)
+    await remember(connection, world.other, author, Remember(content="The website is static."))
+    after = await site.text(path)
+
+    assert "<option selected>payments</option>" in before
+    assert "<option selected>website</option>" in after
 
 
 async def test_conflicts_show_what_stands_instead_and_who_did_it(site: Site, world: World) -> None:
