@@ -47,10 +47,8 @@ _CHUNK_BYTES = 2**20
 _TOLD = {
     "imported": ("imported", "imported"),
     "known": ("there already", "there already"),
-    "changed": (
-        "of them says something else there, and was left as it is",
-        "of them say something else there, and were left as they are",
-    ),
+    "continued": ("there already, and went on as it is told", "there already, and went on as they are told"),
+    "changed": ("is told otherwise here and was left as it is", "are told otherwise here and were left as they are"),
     "deduplicated": ("said already by a live memory", "said already by a live memory"),
     "passed": (
         "says what was replaced or forgotten here and was left out",
@@ -242,7 +240,7 @@ def _tell(report: Report, wish: Wish, format: Format) -> None:
     problems = Terminal(stderr=True)
     for problem in report.problems[:PROBLEMS_SHOWN]:
         problems.print(f"{problem.place.told}: {problem.reason}", soft_wrap=True)
-    untold = sum(report.counts[kind] for kind in ("bad", "sensitive", "expired", "note")) - PROBLEMS_SHOWN
+    untold = sum(report.counts[kind] for kind in ("bad", "sensitive", "expired", "changed", "note")) - PROBLEMS_SHOWN
     if untold > 0:
         problems.print(f"and {untold:,} more")
     words = _TOLD | (_WOULD if wish.dry_run else {})

@@ -20,7 +20,7 @@ from tests.memories.clients import client_of
 _LOCK = r"FOR (?:NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)\b"
 _LOCKED = re.compile(rf"FROM memhub\.memories\b(?:(?!{_LOCK}).)*?(?:ORDER BY ([\w., ]+)\s+)?{_LOCK}", re.DOTALL)
 _EMBEDDER = statements.load("embedding")["lock_memories"]
-_IMPORT = statements.load("moving")["lock_twins"]
+_IMPORT = statements.load("moving")["lock"]
 _PURGE = statements.load("purge")["lock"]
 
 

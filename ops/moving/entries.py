@@ -185,6 +185,7 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
         attestations=(_attestation(head),),
         events=(_imported(entry, context),),
         keeps=entry.keeps,
+        exact=False,
     )
 
 

@@ -19,9 +19,9 @@ ROUNDS_MAX = 1_000
 
 @dataclass(slots=True)
 class Report:
-    """`counts`: imported, known (were there before), changed (of them: say otherwise here), deduplicated, passed (were
-    replaced or forgotten here), projects, bad, sensitive, expired. The first PROBLEMS_KEPT_MAX problems are told one by
-    one."""
+    """`counts`: imported, known (were there before), continued (were there, and went on), changed (are told otherwise
+    here), deduplicated, passed (were replaced or forgotten here), projects, bad, sensitive, expired. The first
+    PROBLEMS_KEPT_MAX problems are told one by one."""
 
     counts: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)

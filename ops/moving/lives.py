@@ -70,7 +70,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
-    """`keeps` says that its history is worth keeping even if a live memory says the same already."""
+    """`keeps` says that it is worth keeping even if a live memory says the same already, and `exact`
+    that all that ever happened to it is told, with its own times: our own export."""
 
     place: Place
     project_id: UUID
@@ -85,6 +86,7 @@ class Life:
     attestations: tuple[Attestation, ...]
     events: tuple[Event, ...]
     keeps: bool
+    exact: bool
 
     @property
     def head(self) -> Revision:
@@ -140,7 +142,7 @@ class Problem:
 
     place: Place
     reason: str
-    kind: Literal["bad", "sensitive", "expired", "note"] = "bad"
+    kind: Literal["bad", "sensitive", "expired", "changed", "note"] = "bad"
 
 
 Item = Life | Project | Problem

@@ -1,25 +1,29 @@
-"""What is to be done with a batch: what is new, what is there, what waits for its successor, what is said already."""
+"""What is to be done with a batch: what is new, what is there or goes on, what waits for its successor, what is said
+already."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 import asyncpg
 
-from ops.moving import rows
+from ops.moving import continuing, rows
+from ops.moving.continuing import Apart, Continuation, Here, Key
 from ops.moving.lives import Life, Place, Problem
 from shared import statements
+from shared.domain import Status
 from shared.memories import races
 
 _SQL = statements.load("moving")
 _KNOWN = _SQL["known"]
 _LIVE_TWINS = _SQL["live_twins"]
 _PASSED_WORDS = _SQL["passed_words"]
-_LOCK_TWINS = _SQL["lock_twins"]
+_STANDING = _SQL["standing"]
+_LOCK = _SQL["lock"]
 _EXPIRE = statements.load("memories")["expire"]
 
 Twin = tuple[UUID, int]
@@ -47,6 +51,7 @@ class Plan:
     written: Written
     born: list[Life] = field(default_factory=list)
     twins: list[tuple[Life, Twin]] = field(default_factory=list)
+    continued: list[tuple[Continuation, Twin | None]] = field(default_factory=list)
 
 
 class Planner:
@@ -55,43 +60,70 @@ class Planner:
     def __init__(self, connection: asyncpg.Connection, *, dry_run: bool) -> None:
         self._connection = connection
         self._dry_run = dry_run
-        self._seen: set[tuple[UUID, UUID]] = set()
+        self._seen: set[Key] = set()
         self._seen_contents: dict[Said, Twin] = {}
+        # Will leave the search tables when its successor is here.
+        self._leaving_later: set[Key] = set()
 
     async def plan(self, lives: Sequence[Life], now: datetime) -> Plan:
         plan = Plan(Written())
-        fresh = await self._fresh(lives, plan.written)
+        fresh, further = await self._apart(lives, plan.written)
         timely = []
-        for life in fresh:
+        for life in [*fresh, *(told.life for told in further.values())]:
             if life.newest() > now:
                 plan.written.problems.append(Problem(life.place, "it tells of a time that is still to come"))
             else:
                 timely.append(life)
         ready = await self._succeeded(timely, plan.written)
-        await self._sort(ready, plan, now)
+        await self._sort(ready, further, plan, now)
         return plan
 
-    async def _fresh(self, lives: Sequence[Life], written: Written) -> list[Life]:
-        """Those that are not there yet, each once."""
-        known = await self._connection.fetch(_KNOWN, *rows.columns([life.key for life in lives], 2))
-        heads = {row["place"] - 1: row["content_hash"] for row in known}
-        fresh: dict[tuple[UUID, UUID], Life] = {}
-        for place, life in enumerate(lives):
-            if place in heads or life.key in fresh or life.key in self._seen:
+    async def _apart(self, lives: Sequence[Life], written: Written) -> tuple[list[Life], dict[Key, Continuation]]:
+        """Those that are not there yet, and those of which more is told than is there, each once."""
+        here = await self._here([life.key for life in lives])
+        there: dict[Key, Life] = {}
+        fresh: dict[Key, Life] = {}
+        for life in lives:
+            if life.key in fresh or life.key in there or life.key in self._seen:
                 written.counts["known"] += 1
-                said = life.head.words
-                if not life.keeps and place in heads and said is not None and heads[place] != said.content_hash:
-                    written.counts["changed"] += 1
+            elif life.key in here:
+                there[life.key] = life
             else:
                 fresh[life.key] = life
-        return list(fresh.values())
+        further: dict[Key, Continuation] = {}
+        stands = await continuing.stands(self._connection, there, here)
+        for key, life in there.items():
+            stand = stands[key]
+            if isinstance(stand, Continuation):
+                further[key] = stand
+                continue
+            written.counts["known"] += 1
+            if isinstance(stand, Apart):
+                written.problems.append(Problem(life.place, stand.reason, "changed"))
+        return list(fresh.values()), further
+
+    async def _here(self, keys: Sequence[Key]) -> dict[Key, Here]:
+        found = await self._connection.fetch(_KNOWN, *rows.columns(keys, 2))
+        return {
+            keys[row["place"] - 1]: Here(
+                status=Status(row["status"]),
+                revision=row["revision_no"],
+                retired_at=row["retired_at"],
+                superseded_by=row["superseded_by"],
+                content_hash=row["content_hash"],
+                valid_from=row["valid_from"],
+                attestations=row["attestations"],
+                events=row["events"],
+            )
+            for row in found
+        }
 
     async def _succeeded(self, lives: list[Life], written: Written) -> list[Life]:
         """Those whose successor is there, or comes with this batch."""
         wanted = {_successor(life) for life in lives if life.superseded_by is not None}
         asked = sorted(wanted - {life.key for life in lives})
-        rows_there = await self._connection.fetch(_KNOWN, *rows.columns(asked, 2)) if asked else []
-        there = self._seen | {asked[row["place"] - 1] for row in rows_there}
+        found = await self._connection.fetch(_STANDING, *rows.columns(asked, 2)) if asked else []
+        there = self._seen | {asked[row["place"] - 1] for row in found}
         # From those that nothing succeeded on: a ring of successors never gets in.
         ready: list[Life] = []
         waiting = lives
@@ -105,44 +137,76 @@ class Planner:
         written.held += [life.place for life in waiting]
         return ready
 
-    async def _sort(self, lives: list[Life], plan: Plan, now: datetime) -> None:
+    async def _sort(self, lives: list[Life], further: dict[Key, Continuation], plan: Plan, now: datetime) -> None:
         """Apart: those that say what a live memory, or an earlier one of this batch, says already.
 
         What was replaced or forgotten here does not come back by being in a file; a memory with a history has its own.
         """
-        live = [(life, said) for life in lives if (said := _said(life, now)) is not None]
-        twins = dict(self._seen_contents) | await self._twins([said for _, said in live])
-        contents = {life.key: said for life, said in live}
-        passed = await self._passed([said for life, said in live if not life.keeps and said not in twins])
+        contents = {life.key: said for life in lives if (said := _said(life, now)) is not None}
+        continued = [further[life.key] for life in lives if life.key in further]
+        leaving = {told.life.key for told in continued if told.moves}
+        self._leaving_later -= leaving
+        self._leaving_later |= {key for key, told in further.items() if told.moves} - leaving
+        twins = await self._twins(list(contents.values()), continued)
+        left = {key for key, said in contents.items() if said in twins and _key(said, twins[said]) in leaving}
+        twins = dict(self._seen_contents) | {
+            said: twin for said, twin in twins.items() if _key(said, twin) not in leaving
+        }
+        asked = [life for life in lives if life.key in contents and life.key not in further and not life.keeps]
+        passed = await self._passed([life for life in asked if contents[life.key] not in twins], contents)
+        passed |= {life.key for life in asked if life.key in left and not life.exact}
+        lives = self._unfollowed(lives, passed, plan.written)
+        rings = await continuing.rings(self._connection, [life for life in lives if life.key in further])
         for life in lives:
             said = contents.get(life.key)
             twin = None if said is None else twins.get(said)
-            if twin is None and said in passed and not life.keeps:
-                plan.written.counts["passed"] += 1
+            if said is not None and twin is not None and _key(said, twin) in self._leaving_later:
+                plan.written.held.append(life.place)
+            elif life.key in rings:
+                plan.written.problems.append(Problem(life.place, continuing.RING))
+            elif life.key in further:
+                told = further[life.key]
+                plan.continued.append((told, twin if told.moves else None))
+                plan.written.counts["continued"] += 1
+                if told.note is not None:
+                    plan.written.problems.append(Problem(life.place, told.note, "changed"))
             elif twin is None:
                 plan.born.append(life)
                 plan.written.counts["imported"] += 1
-                if said is not None:
-                    twins[said] = (life.memory_id, life.head.revision)
             else:
                 plan.twins.append((life, twin))
                 plan.written.counts["deduplicated"] += 1
+            if said is not None:
+                twins.setdefault(said, (life.memory_id, life.head.revision))
 
-    async def _passed(self, asked: list[Said]) -> set[Said | None]:
-        rows_there = await self._connection.fetch(_PASSED_WORDS, *rows.columns(asked, 3)) if asked else []
-        return {asked[row["place"] - 1] for row in rows_there}
+    def _unfollowed(self, lives: list[Life], passed: set[Key], written: Written) -> list[Life]:
+        """Without those that are left out, and without what they superseded."""
+        written.counts["passed"] += len(passed)
+        gone = set(passed)
+        kept = [life for life in lives if life.key not in gone]
+        while orphans := {life.key for life in kept if life.superseded_by is not None and _successor(life) in gone}:
+            written.held += [life.place for life in kept if life.key in orphans]
+            gone = orphans
+            kept = [life for life in kept if life.key not in gone]
+        return kept
 
-    async def _twins(self, asked: list[Said]) -> dict[Said, Twin]:
-        """Who says these already; locked, so that an attestation meets a memory that stays. Expired ones give way."""
-        if not asked:
+    async def _passed(self, lives: list[Life], contents: dict[Key, Said]) -> set[Key]:
+        """Those whose words held here and hold no more."""
+        asked = [contents[life.key] for life in lives]
+        found = await self._connection.fetch(_PASSED_WORDS, *rows.columns(asked, 3)) if asked else []
+        return {lives[row["place"] - 1].key for row in found}
+
+    async def _twins(self, asked: list[Said], continued: Iterable[Continuation]) -> dict[Said, Twin]:
+        """Who says these already; locked with what goes on, so that both stay as they are. Expired ones give way."""
+        here = {told.life.key: told.here for told in continued}
+        if not asked and not here:
             return {}
         columns = rows.columns(asked, 3)
         found = await self._connection.fetch(_LIVE_TWINS, *columns)
-        if found and not self._dry_run:
+        if (found or here) and not self._dry_run:
             keys = {(asked[row["place"] - 1][0], row["memory_id"]): row["expired"] for row in found}
-            locked = await self._connection.fetch(_LOCK_TWINS, *rows.columns(sorted(keys), 2))
-            again = await self._connection.fetch(_LIVE_TWINS, *columns)
-            if len(locked) != len(keys) or again != found:
+            await self._connection.execute(_LOCK, *rows.columns(sorted(keys.keys() | here.keys()), 2))
+            if await self._connection.fetch(_LIVE_TWINS, *columns) != found or await self._here(list(here)) != here:
                 raise races.Raced
             expired = sorted(key for key, is_expired in keys.items() if is_expired)
             if expired:
@@ -160,7 +224,11 @@ class Planner:
         self._seen.update(life.key for life, _ in plan.twins if life.keeps)
 
 
-def _successor(life: Life) -> tuple[UUID, UUID]:
+def _key(said: Said, twin: Twin) -> Key:
+    return said[0], twin[0]
+
+
+def _successor(life: Life) -> Key:
     assert life.superseded_by is not None
     return life.project_id, life.superseded_by
 

@@ -11,7 +11,8 @@ from uuid import UUID
 import asyncpg
 import orjson
 
-from ops.moving import rows
+from ops.moving import continuing, rows
+from ops.moving.continuing import Continuation
 from ops.moving.detection import Format
 from ops.moving.lives import Event, Life, Problem, Project
 from ops.moving.planning import Plan, Planner, Twin, Written
@@ -109,22 +110,41 @@ class Writer:
 
     async def _carry_out(self, plan: Plan, now: datetime) -> None:
         kept = [_superseded(life, twin, now) for life, twin in plan.twins if life.keeps]
-        await self._insert([*plan.born, *kept])
+        continued = [told if twin is None else _ended(told, twin, now) for told, twin in plan.continued]
+        await continuing.leave(self._connection, continued)
+        await self._insert([*plan.born, *kept], continued)
         await self._attest([(life, twin) for life, twin in plan.twins if not life.keeps], now)
         if self._format is Format.MEMHUB:
-            await self._audit([*plan.born, *kept], now)
+            await self._audit([*plan.born, *kept, *(told.life for told in continued)], now)
 
-    async def _insert(self, lives: list[Life]) -> None:
-        if not lives:
-            return
-        await self._connection.execute(_ADD_MEMORIES, *rows.memories(lives))
-        await self._connection.execute(_ADD_REVISIONS, *rows.revisions(lives))
-        owed = await self._connection.fetch(_ADD_LIVE, *rows.columns([life.key for life in lives], 2))
-        said = [(life.key, attestation) for life in lives for attestation in life.attestations]
-        await self._connection.execute(_ADD_ATTESTATIONS, *rows.attestations(said))
-        events = [(life.project_id, life.memory_id, event) for life in lives for event in life.events]
-        await self._connection.execute(_ADD_EVENTS, *rows.events(events))
-        await self._connection.execute(_COUNT_AGAIN, sorted({life.project_id for life in lives}))
+    async def _insert(self, born: list[Life], continued: list[Continuation]) -> None:
+        """The memories with their revisions, and of what goes on what is new."""
+        moving = [told for told in continued if told.moves]
+        if born:
+            await self._connection.execute(_ADD_MEMORIES, *rows.memories(born))
+        await continuing.close(self._connection, moving)
+        written = [*born, *(told.new for told in moving)]
+        if written:
+            await self._connection.execute(_ADD_REVISIONS, *rows.revisions(written))
+        await continuing.move(self._connection, moving)
+        await self._tell(born, continued)
+        if written:
+            await self._offer([life.key for life in written])
+
+    async def _tell(self, born: list[Life], continued: list[Continuation]) -> None:
+        said = [(life.key, attestation) for life in born for attestation in life.attestations]
+        said += [(told.life.key, attestation) for told in continued for attestation in told.attestations]
+        if said:
+            await self._connection.execute(_ADD_ATTESTATIONS, *rows.attestations(said))
+        events = [(*life.key, event) for life in born for event in life.events]
+        events += [(*told.life.key, event) for told in continued for event in told.events]
+        if events:
+            await self._connection.execute(_ADD_EVENTS, *rows.events(events))
+
+    async def _offer(self, keys: list[tuple[UUID, UUID]]) -> None:
+        """To search, with the jobs for their vectors."""
+        owed = await self._connection.fetch(_ADD_LIVE, *rows.columns(keys, 2))
+        await self._connection.execute(_COUNT_AGAIN, sorted({project_id for project_id, _ in keys}))
         jobs = [
             outbox.embed_job(project_id=row["project_id"], memory_id=row["memory_id"], revision=row["revision_no"])
             for row in owed[::REVISIONS_PER_JOB]
@@ -172,6 +192,12 @@ class Writer:
         await self._connection.execute(_ADD_ALIASES, project.project_id, project.tenant, *rows.columns(aliases, 3))
         events = [(project.project_id, None, event) for event in project.events]
         await self._connection.execute(_ADD_EVENTS, *rows.events(events))
+
+
+def _ended(told: Continuation, twin: Twin, now: datetime) -> Continuation:
+    """What went on until it said what a live memory says."""
+    life = _superseded(told.life, twin, now)
+    return replace(told, life=life, events=(*told.events, life.events[-1]))
 
 
 def _superseded(life: Life, twin: Twin, now: datetime) -> Life:

@@ -100,13 +100,92 @@ ORDER BY alias.kind, alias.value
 ON CONFLICT DO NOTHING;
 
 -- name: known
--- Which of these memories are there already, by their place in the arrays, with what their head says.
+-- Which of these memories are there already, by their place in the arrays, with what they and their heads say and how
+-- much is told of them.
 -- $1 projects uuid[], $2 memories uuid[], pairwise
-SELECT asked.place, head.content_hash
+SELECT asked.place, memory.status, memory.revision_no, memory.retired_at, memory.superseded_by, head.content_hash,
+       head.valid_from,
+       (SELECT count(*) FROM memhub.attestations AS said
+        WHERE said.project_id = memory.project_id AND said.memory_id = memory.id) AS attestations,
+       (SELECT count(*) FROM memhub.audit_events AS event
+        WHERE event.project_id = memory.project_id AND event.memory_id = memory.id) AS events
 FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (project_id, id, place)
 JOIN memhub.memories AS memory ON memory.project_id = asked.project_id AND memory.id = asked.id
 JOIN memhub.memory_revisions AS head
-    ON head.project_id = memory.project_id AND head.memory_id = memory.id AND head.revision_no = memory.revision_no;
+    ON head.project_id = memory.project_id AND head.memory_id = memory.id AND head.revision_no = memory.revision_no
+ORDER BY asked.place;
+
+-- name: standing
+-- Which of these memories are there, by their place in the arrays. $1 projects uuid[], $2 memories uuid[], pairwise
+SELECT asked.place
+FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (project_id, id, place)
+JOIN memhub.memories AS memory ON memory.project_id = asked.project_id AND memory.id = asked.id;
+
+-- name: revisions_here
+-- $1 projects uuid[], $2 memories uuid[], pairwise
+SELECT asked.place, revision.origin, revision.content_hash, revision.type, revision.category, revision.tags,
+       revision.importance, revision.expires_at, revision.author_client, revision.author_kind, revision.source,
+       revision.reason, revision.valid_from, revision.valid_to
+FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (project_id, id, place)
+JOIN memhub.memory_revisions AS revision ON revision.project_id = asked.project_id AND revision.memory_id = asked.id
+ORDER BY asked.place, revision.revision_no;
+
+-- name: attestations_here
+-- $1 projects uuid[], $2 memories uuid[], pairwise
+SELECT asked.place, said.revision_no, said.author_client, said.created_at
+FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (project_id, id, place)
+JOIN memhub.attestations AS said ON said.project_id = asked.project_id AND said.memory_id = asked.id
+ORDER BY asked.place, said.id;
+
+-- name: events_here
+-- $1 projects uuid[], $2 memories uuid[], pairwise
+SELECT asked.place, event.event, event.revision_no, event.client, event.created_at
+FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (project_id, id, place)
+JOIN memhub.audit_events AS event ON event.project_id = asked.project_id AND event.memory_id = asked.id
+ORDER BY asked.place, event.id;
+
+-- name: rings
+-- Which of these would be superseded by what they superseded, by place in the arrays. UNION ends every chain.
+-- $1 projects uuid[], $2 memories uuid[], $3 successors uuid[], pairwise
+WITH RECURSIVE chain AS (
+    SELECT asked.place, asked.project_id, asked.id AS first, asked.successor AS next
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS asked (project_id, id, successor, place)
+    UNION
+    SELECT chain.place, chain.project_id, chain.first, memory.superseded_by
+    FROM chain
+    JOIN memhub.memories AS memory ON memory.project_id = chain.project_id AND memory.id = chain.next
+    WHERE memory.superseded_by IS NOT NULL AND chain.next <> chain.first
+)
+SELECT place FROM chain WHERE next = first ORDER BY place;
+
+-- name: leave
+-- Out of the search projection, and a trigger keeps the vectors for the past. $1 projects uuid[], $2 memories uuid[], pairwise
+DELETE FROM memhub.live_memories AS live
+USING unnest($1::uuid[], $2::uuid[]) AS told (project_id, id)
+WHERE live.project_id = told.project_id AND live.memory_id = told.id;
+
+-- name: close
+-- $1 projects uuid[], $2 memories uuid[], $3 revisions int[], $4 valid_to timestamptz[], pairwise
+UPDATE memhub.memory_revisions AS revision SET valid_to = told.valid_to
+FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[]) AS told (project_id, id, revision_no, valid_to)
+WHERE revision.project_id = told.project_id AND revision.memory_id = told.id
+    AND revision.revision_no = told.revision_no AND revision.valid_to IS NULL;
+
+-- name: advance
+-- One revision at a time, as the guard of memories wants it. $1 projects uuid[], $2 memories uuid[], $3 revisions int[]
+UPDATE memhub.memories AS memory
+SET revision_no = told.revision_no, status = 'ACTIVE', retired_at = NULL, retired_by = NULL, superseded_by = NULL
+FROM unnest($1::uuid[], $2::uuid[], $3::int[]) AS told (project_id, id, revision_no)
+WHERE memory.project_id = told.project_id AND memory.id = told.id;
+
+-- name: retire
+-- $1 projects uuid[], $2 memories uuid[], $3 statuses text[], $4 retired_at timestamptz[], $5 retired_by text[],
+-- $6 superseded_by uuid[], pairwise
+UPDATE memhub.memories AS memory
+SET status = told.status, retired_at = told.retired_at, retired_by = told.retired_by, superseded_by = told.superseded_by
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::text[], $6::uuid[])
+    AS told (project_id, id, status, retired_at, retired_by, superseded_by)
+WHERE memory.project_id = told.project_id AND memory.id = told.id;
 
 -- name: live_twins
 -- Who says this already, by place in the arrays, the expired ones too: they give way.
@@ -128,13 +207,12 @@ WHERE EXISTS (
     WHERE revision.project_id = asked.project_id AND revision.content_hash = asked.content_hash
         AND revision.valid_to IS NOT NULL AND coalesce(memory.conversation, '') = asked.scope_key);
 
--- name: lock_twins
+-- name: lock
 -- By project and id, like every writer. $1 projects uuid[], $2 memories uuid[], pairwise
 SELECT memory.id
 FROM memhub.memories AS memory
 JOIN unnest($1::uuid[], $2::uuid[]) AS asked (project_id, id)
     ON memory.project_id = asked.project_id AND memory.id = asked.id
-WHERE memory.status = 'ACTIVE'
 ORDER BY memory.project_id, memory.id
 FOR UPDATE OF memory;
 

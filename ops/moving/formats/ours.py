@@ -97,6 +97,7 @@ class Reader:
             attestations=tuple(map(_attestation, value["attestations"])),
             events=tuple(map(_event, value["events"])),
             keeps=True,
+            exact=True,
         )
         _require_order(life)
         return life
