@@ -58,6 +58,7 @@ class Entry:
     retired_at: object = None
     superseded_by: str | None = None
     keeps: bool = False
+    storied: bool = False
 
 
 # What a reader raises over a record that is not of its form, and its author did not think of.
@@ -185,6 +186,7 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
         attestations=(_attestation(head),),
         events=(_imported(entry, context),),
         keeps=entry.keeps,
+        storied=entry.storied,
         exact=False,
     )
 

@@ -70,8 +70,8 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
-    """`keeps` says that it is worth keeping even if a live memory says the same already, and `exact`
-    that all that ever happened to it is told, with its own times: our own export."""
+    """`keeps` says that it is worth keeping even if a live memory says the same already, `storied` that it said
+    something else before, and `exact` that all that ever happened to it is told, with its own times: our own export."""
 
     place: Place
     project_id: UUID
@@ -86,6 +86,7 @@ class Life:
     attestations: tuple[Attestation, ...]
     events: tuple[Event, ...]
     keeps: bool
+    storied: bool
     exact: bool
 
     @property

@@ -152,7 +152,7 @@ class Planner:
         twins = dict(self._seen_contents) | {
             said: twin for said, twin in twins.items() if _key(said, twin) not in leaving
         }
-        asked = [life for life in lives if life.key in contents and life.key not in further and not life.keeps]
+        asked = [life for life in lives if life.key in contents and life.key not in further and not life.storied]
         passed = await self._passed([life for life in asked if contents[life.key] not in twins], contents)
         passed |= {life.key for life in asked if life.key in left and not life.exact}
         lives = self._unfollowed(lives, passed, plan.written)
@@ -191,9 +191,9 @@ class Planner:
         return kept
 
     async def _passed(self, lives: list[Life], contents: dict[Key, Said]) -> set[Key]:
-        """Those whose words held here and hold no more."""
-        asked = [contents[life.key] for life in lives]
-        found = await self._connection.fetch(_PASSED_WORDS, *rows.columns(asked, 3)) if asked else []
+        """Those whose words held here and hold no more; of our own export, where they were said before that."""
+        asked = [(*contents[life.key], life.head.valid_from if life.exact else None) for life in lives]
+        found = await self._connection.fetch(_PASSED_WORDS, *rows.columns(asked, 4)) if asked else []
         return {lives[row["place"] - 1].key for row in found}
 
     async def _twins(self, asked: list[Said], continued: Iterable[Continuation]) -> dict[Said, Twin]:

@@ -197,15 +197,18 @@ JOIN memhub.live_memories AS live
     AND live.content_hash = asked.content_hash;
 
 -- name: passed_words
--- Which of these words held here before and hold no more, by place in the arrays.
--- $1 projects uuid[], $2 scope keys text[], $3 content hashes bytea[], pairwise
+-- Which of these words held here before and hold no more, by place in the arrays; where it is known when they were said,
+-- only those that held until later. What expired held no longer than that, whenever it was superseded.
+-- $1 projects uuid[], $2 scope keys text[], $3 content hashes bytea[], $4 said_at timestamptz[], pairwise
 SELECT asked.place
-FROM unnest($1::uuid[], $2::text[], $3::bytea[]) WITH ORDINALITY AS asked (project_id, scope_key, content_hash, place)
+FROM unnest($1::uuid[], $2::text[], $3::bytea[], $4::timestamptz[]) WITH ORDINALITY
+    AS asked (project_id, scope_key, content_hash, said_at, place)
 WHERE EXISTS (
     SELECT FROM memhub.memory_revisions AS revision
     JOIN memhub.memories AS memory ON memory.project_id = revision.project_id AND memory.id = revision.memory_id
     WHERE revision.project_id = asked.project_id AND revision.content_hash = asked.content_hash
-        AND revision.valid_to IS NOT NULL AND coalesce(memory.conversation, '') = asked.scope_key);
+        AND revision.valid_to IS NOT NULL AND coalesce(memory.conversation, '') = asked.scope_key
+        AND (asked.said_at IS NULL OR least(revision.valid_to, revision.expires_at) > asked.said_at));
 
 -- name: lock
 -- By project and id, like every writer. $1 projects uuid[], $2 memories uuid[], pairwise

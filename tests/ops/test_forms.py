@@ -243,6 +243,35 @@ async def test_what_was_replaced_here_does_not_come_back_by_standing_in_a_file(
     assert [row["content"] for row in live] == ["Tests run on Node 22.", "Use multierr.", "Use tabs."]
 
 
+async def test_an_id_does_not_bring_back_what_was_replaced_here(
+    settings: Settings, speaker: Client, connection: asyncpg.Connection, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    # Fails where `storied` is told of every line that has an id, as `keeps` is.
+    old = await speaker.saved("Use errors.Join, not multierr.")
+    await speaker.saved("Use multierr.", supersedes=(old,))
+    await speaker.revise(await speaker.saved("Tests run on Node 20."), 1, "Tests run on Node 22.")
+    await speaker.forget(await speaker.saved("Deploy on Fridays."))
+    said = [
+        {"id": "a", "content": "Use errors.Join, not multierr."},
+        {"id": "b", "content": "Tests run on Node 20.", "created_at": "2020-01-01T00:00:00Z"},
+        {"id": "c", "content": "Deploy on Fridays."},
+        {"id": "d", "content": "Deploy on Thursdays.", "superseded_by": "c"},
+        {"id": "e", "content": "Deploy on Fridays.", "status": "DELETED"},
+        {"id": "f", "content": "Use Multierr"},
+    ]
+    (tmp_path / "any.jsonl").write_text(lines(said))
+
+    for dry_run in (True, False):
+        assert await bring(settings, tmp_path / "any.jsonl", project="moving", dry_run=dry_run) == 1
+        told = capsys.readouterr()
+        assert "1 imported, 1 said already by a live memory, 3 say what was replaced or forgotten here" in told.out
+        assert told.err == "line 4: what superseded it is neither here nor in the database\n"
+    live = await connection.fetch("SELECT content FROM memhub.live_memories JOIN memhub.memory_revisions"
+                                  " USING (project_id, memory_id, revision_no) ORDER BY 1")  # fmt: skip
+    assert [row["content"] for row in live] == ["Tests run on Node 22.", "Use multierr."]
+
+
 async def test_secrets_are_left_out_and_named_by_their_place(
     settings: Settings, connection: asyncpg.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -211,6 +211,49 @@ async def test_a_live_memory_that_says_the_same_supersedes_what_is_imported(
     assert await checker.check(there) == []
 
 
+async def test_an_old_export_does_not_bring_back_what_was_replaced_since(
+    settings: Settings, speaker: Client, connection: asyncpg.Connection, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    # Fails without `said_at` of passed_words, or where a memory of our own export with one revision counts as storied.
+    old = await speaker.saved("Use errors.Join, not multierr.")
+    await taken(settings, tmp_path / "export.jsonl")
+    await speaker.saved("Use multierr.", supersedes=(old,))
+
+    assert await bring(settings, tmp_path / "export.jsonl", project="moving") == 0
+    assert "1 there already" in capsys.readouterr().out
+    assert await bring(settings, tmp_path / "export.jsonl", project="copy") == 0
+    assert "1 imported" in capsys.readouterr().out
+    await connection.execute("SET ROLE memhub_server")
+    second = await lively.client(connection, "second")
+    await second.saved("Use multierr.", supersedes=(await second.saved("Use errors.Join, not multierr."),))
+    await connection.execute("RESET ROLE")
+    assert await bring(settings, tmp_path / "export.jsonl", project="second") == 0
+    assert "1 says what was replaced or forgotten here and was left out" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2_000])
+async def test_what_was_said_again_after_it_was_replaced_is_exported_the_same_again(
+    settings: Settings, other: Settings, speaker: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    batch_rows: int,
+) -> None:  # fmt: skip
+    # Fails without the comparison of times in passed_words, and without `least` there for what had expired.
+    monkeypatch.setattr("ops.moving.batches.BATCH_ROWS", batch_rows)
+    first = await speaker.saved("The queue is RabbitMQ.")
+    second = await speaker.saved("The queue is Redis.", supersedes=(first,))
+    await speaker.saved("The queue is RabbitMQ.", supersedes=(second,))
+    await speaker.forget(await speaker.saved("Lunch is at noon."))
+    await speaker.saved("Lunch is at noon.")
+    past = await speaker.saved("Soon past.", ttl_days=1 / 86_400_000)
+    await speaker.saved("Soon past.")
+    await speaker.forget(past)
+    before = await taken(settings, tmp_path / "before.jsonl")
+
+    assert await bring(other, tmp_path / "before.jsonl") == 0
+
+    assert without_imports(await taken(other, tmp_path / "after.jsonl")) == before
+
+
 async def test_a_line_that_is_broken_is_told_and_the_rest_comes(
     settings: Settings,
     other: Settings,

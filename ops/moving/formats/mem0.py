@@ -98,6 +98,7 @@ def _version(event: _Event, key: str, place: int, **ended: Any) -> Entry:
         created_at=event.updated_at if place else event.created_at,
         source="mem0",
         keeps=True,
+        storied=place > 0,
         **ended,
     )
 

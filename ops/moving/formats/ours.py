@@ -97,6 +97,7 @@ class Reader:
             attestations=tuple(map(_attestation, value["attestations"])),
             events=tuple(map(_event, value["events"])),
             keeps=True,
+            storied=len(revisions) > 1,
             exact=True,
         )
         _require_order(life)
