@@ -24,6 +24,7 @@ POLL_S = 0.1
 _SQL = statements.load("purge")
 _FOUND = _SQL["found"]
 _ALSO_SAID = _SQL["also_said"]
+_LOCK_COUNTS = _SQL["lock_counts"]
 _LOCK = _SQL["lock"]
 _TRANSACTION = _SQL["transaction"]
 _OLDER_SESSIONS = _SQL["older_sessions"]
@@ -93,12 +94,13 @@ async def also_said(connection: asyncpg.Connection, memory_ids: Sequence[UUID]) 
 async def destroy(connection: asyncpg.Connection, memory_ids: Sequence[UUID]) -> str:
     """Destroys the words in the tables in one transaction, commits, and returns its id for `rewrite`.
 
-    Locks the memories by project and id. Lifecycle, revisions without words and the audit rows stay. Raises
-    MemoryNotFound.
+    Waits for who counts the words of their projects, then locks the memories by project and id. Lifecycle, revisions
+    without words and the audit rows stay. Raises MemoryNotFound.
     """
     ids = sorted(memory_ids)
     names = [str(memory_id) for memory_id in ids]
     async with connection.transaction():
+        await connection.execute(_LOCK_COUNTS, ids)
         await connection.execute(_LOCK, ids)
         had_words = [memory.memory_id for memory in await remains(connection, ids) if memory.contents]
         for statement in _STEPS:

@@ -33,6 +33,13 @@ WHERE purged.memory_id = ANY ($1::uuid[]) AND other.memory_id <> ALL ($1)
 ORDER BY other.memory_id
 LIMIT $2::int;
 
+-- name: lock_counts
+-- The lock of frequencies.sql, waited for: what a counter read before the words are gone it would write after. Before any
+-- row is locked: a counter that is at work needs none of the memories.
+-- $1 memories uuid[]
+SELECT pg_advisory_xact_lock(hashtextextended('memhub.term_frequencies ' || project_id::text, 0))::text AS held
+FROM (SELECT DISTINCT project_id FROM memhub.memories WHERE id = ANY ($1::uuid[]) ORDER BY project_id) AS project;
+
 -- name: lock
 -- By project and id, like every writer. $1 memories uuid[]
 SELECT id FROM memhub.memories WHERE id = ANY ($1::uuid[]) ORDER BY project_id, id FOR UPDATE;

@@ -18,12 +18,14 @@ from ops.purge import purge
 from shared import checker
 from shared.domain import MemoryType
 from shared.errors import BackendBusy, ConfigurationError, IdempotencyKeyReused, InvalidArgument, MemoryNotFound
+from shared.retrieval import frequencies
 from shared.settings import Settings
 from tests.database import Cluster, installation
 from tests.memories.clients import Client
 from tests.ops import memhub
 
 SECRET = "quokka"
+WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 SAID = f"The launch code is zebra-{SECRET}-7391."
 
 
@@ -279,6 +281,27 @@ async def test_a_purge_that_is_interrupted_is_whole_or_absent(
     assert process.returncode == 130
     assert err == "memhub: interrupted. Run the same command again: what is destroyed already stays so.\n"
     assert (await speaker.history(chain.secret)).revisions[0].content == SAID
+
+
+async def test_a_count_that_is_under_way_brings_no_word_back(
+    settings: Settings, speaker: Client, connection: asyncpg.Connection, reader: asyncpg.Connection
+) -> None:
+    # Fails without `lock_counts`: what the counter read before the purge it writes beside it.
+    secret = await speaker.saved(SAID)
+    await speaker.saved("The launch is on Monday.")
+    counting = reader.transaction()
+    await counting.start()
+    assert await frequencies.count(reader, speaker.scope.project_id) is not None
+    purging_ = asyncio.create_task(purge(settings, [str(secret)], yes=True, rewrite=False))
+    async with asyncio.timeout(memhub.TIMEOUT_S):
+        while not purging_.done() and not await connection.fetchval(WAITING):
+            pass
+        await counting.commit()
+        assert await purging_ == 0
+
+    words = [row["lexeme"] for row in await connection.fetch("SELECT lexeme FROM memhub.term_frequencies")]
+    assert "launch" in words
+    assert [word for word in words if SECRET in word or "zebra" in word] == []
 
 
 async def test_a_purge_that_meets_a_deadlock_has_destroyed_nothing_and_says_to_call_again(
