@@ -54,7 +54,7 @@ _REFUSED = (
     asyncpg.ClientConfigurationError,
 )
 # An end before its beginning: what is written by one clock alone can be that only where the clock was set back.
-_BEFORE_THE_BEGINNING = ("memory_revisions_check", "memories_status_agrees")
+_BEFORE_THE_BEGINNING = ("memory_revisions_check", "memory_revisions_order", "memories_status_agrees")
 _UNMIGRATED = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.InvalidSchemaNameError)
 
 

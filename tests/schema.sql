@@ -162,6 +162,8 @@ CREATE FUNCTION memhub.guard_revision() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog'
     AS $$
+DECLARE
+    previous_to timestamptz;
 BEGIN
     IF current_user = 'memhub_operator' THEN
         IF TG_OP = 'UPDATE' AND NEW.content <> OLD.content THEN
@@ -179,17 +181,27 @@ BEGIN
         END IF;
         -- A revision that is opened and closed in one transaction meets no foreign key of the open one: it could stand
         -- beyond the head, or begin before its predecessor ended.
-        IF NEW.revision_no > 1 AND NOT EXISTS (
-            SELECT FROM memhub.memories AS memory
+        IF NEW.revision_no > 1 THEN
+            SELECT previous.valid_to INTO previous_to
+            FROM memhub.memories AS memory
             JOIN memhub.memory_revisions AS previous
                 ON previous.project_id = memory.project_id AND previous.memory_id = memory.id
                 AND previous.revision_no = NEW.revision_no - 1
             WHERE memory.project_id = NEW.project_id AND memory.id = NEW.memory_id
-                AND memory.revision_no = NEW.revision_no AND previous.valid_to <= NEW.valid_from) THEN
-            RAISE EXCEPTION 'revision % of memory % must be its head and follow a closed one',
-                NEW.revision_no, NEW.memory_id
-                USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'memory_revisions_guard',
-                      HINT = 'Move the head, close the revision before, then insert.';
+                AND memory.revision_no = NEW.revision_no;
+            IF previous_to IS NULL THEN
+                RAISE EXCEPTION 'revision % of memory % must be its head and follow a closed one',
+                    NEW.revision_no, NEW.memory_id
+                    USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'memory_revisions_guard',
+                          HINT = 'Move the head, close the revision before, then insert.';
+            END IF;
+            -- As a check would be refused, under its own name: by one clock alone it can be that only where the clock was
+            -- set back.
+            IF NEW.valid_from < previous_to THEN
+                RAISE EXCEPTION 'revision % of memory % begins before the one before it ended',
+                    NEW.revision_no, NEW.memory_id
+                    USING ERRCODE = 'check_violation', CONSTRAINT = 'memory_revisions_order';
+            END IF;
         END IF;
         RETURN NEW;
     END IF;

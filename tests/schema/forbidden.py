@@ -139,7 +139,7 @@ FORBIDDEN = [
         invariant=3,
         sentence="a revision that begins before the one before it ended",
         sql=_NOT_LIVE + _MOVE + _CLOSE + _revision(3, at="now()") + _live(3),
-        by="memory_revisions_guard",
+        by="memory_revisions_order",
         operator=IMPORTED,
     ),
     Forbidden(
