@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import shutil
+import signal
+import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -16,7 +20,7 @@ import anyio.to_thread
 import asyncpg
 
 from ops import words
-from ops.files import FileRefused, naming, passing, publish, require_free, sync
+from ops.files import FileRefused, naming, passing, publish, require_free, sweep, sync
 from ops.operating import CLIENT
 from ops.reaching import reached
 from ops.terminal import Terminal
@@ -36,6 +40,10 @@ RESTORE_AGAIN = "The data folder is as it was; run it again."
 _NASCENT = "restoring-"
 _MAGIC = b"PGDMP"
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+
+# Loaded here: between fork and exec nothing may be.
+_PRCTL = getattr(ctypes.CDLL(None), "prctl", None) if sys.platform == "linux" else None
+_PR_SET_PDEATHSIG = 1
 
 _SQL = statements.load("operating")
 _TELL = _SQL["tell"]
@@ -65,6 +73,7 @@ async def backup(settings: Settings, path: Path, *, force: bool = False) -> int:
     """
     _require_embedded(settings, "pg_dump")
     require_free(path, force=force)
+    await anyio.to_thread.run_sync(sweep, path.parent)
     with ExitStack() as lease:
         dsn = await reached(settings, lease)
         with naming(path), passing(path) as nascent:
@@ -88,6 +97,7 @@ async def restore(settings: Settings, path: Path) -> int:
     """Builds the database beside its place, checks it, and only then puts it there."""
     _require_embedded(settings, "pg_restore")
     _require_backup(path)
+    await anyio.to_thread.run_sync(sweep, path.parent)
     layout = folder.claim(settings.data_dir)
     with _alone(layout):
         _require_empty(layout)
@@ -218,16 +228,34 @@ def _require_empty(layout: Layout) -> None:
         )
 
 
+def _die_with(parent: int) -> None:
+    """In the new process, before it becomes the program: killed as soon as its parent is, however that ends.
+
+    Linux alone can do it; elsewhere the program ends with its work.
+    """
+    if _PRCTL is None:
+        return
+    _PRCTL(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 async def _run(program: str, *arguments: str, writing: Path) -> None:
     """One of the wheel's PostgreSQL programs. Raises FileRefused where `writing` is full, BackendUnavailable."""
     command = [str(install_for(None) / "bin" / program), "--no-password", *arguments]
     running = await asyncio.create_subprocess_exec(
-        *command, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, env=_ENVIRONMENT, start_new_session=True
+        *command,
+        stdin=DEVNULL,
+        stdout=DEVNULL,
+        stderr=PIPE,
+        env=_ENVIRONMENT,
+        start_new_session=True,
+        preexec_fn=partial(_die_with, os.getpid()),
     )
     try:
         _, complaint = await running.communicate()
     except BaseException:
-        # It would go on, and keep its locks, after a Ctrl-C.
+        # It would go on, and keep its locks, after a Ctrl-C, SIGTERM or SIGHUP.
         running.kill()
         await running.wait()
         raise

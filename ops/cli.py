@@ -61,7 +61,8 @@ def _options(
 def main() -> None:
     """Runs the command; what memhub explains itself is one line on stderr.
 
-    The exit status is then 1, for an argument that cannot be used 2, and 130 after Ctrl-C.
+    The exit status is then 1, for an argument that cannot be used 2, and after Ctrl-C, SIGTERM or SIGHUP as a shell
+    tells them: 130, 143, 129.
     """
     try:
         with _output():
@@ -73,7 +74,7 @@ def main() -> None:
     except MemhubError as refused:
         _fail(refused.line, 1)
     except Interrupted as interrupted:
-        _fail(f"interrupted. {interrupted}".rstrip(), INTERRUPTED)
+        _fail(f"interrupted. {interrupted}".rstrip(), interrupted.status)
     except SystemExit as ended:
         # Typer says nothing of a Ctrl-C.
         if ended.code == INTERRUPTED:

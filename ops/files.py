@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import io
 import os
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from shared.errors import MemhubError
+
+_PASSING = ".memhub-"
+_UNLOCKED_S_MAX = 1.0
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -49,6 +54,7 @@ def written(path: Path | None) -> Iterator[BinaryIO]:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
+    sweep(path.parent)
     with naming(path), passing(path) as nascent:
         with nascent.open("wb") as file:
             yield file
@@ -59,13 +65,40 @@ def written(path: Path | None) -> Iterator[BinaryIO]:
 
 @contextmanager
 def passing(path: Path) -> Iterator[Path]:
-    """A name beside `path`, readable by this user only; what is left under it at the end is removed."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(descriptor)
+    """A name beside `path`, readable by this user only; what is left under it at the end is removed.
+
+    Locked meanwhile, so that `sweep` of another process can tell it from what a killed one left.
+    """
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}{_PASSING}", dir=path.parent)
     try:
+        # Not on every file system: there nothing can be swept either.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def sweep(folder: Path) -> None:
+    """Removes what killed processes left in the folder under names of `passing`: whole or half, it may hold all that
+    was ever said."""
+    with suppress(OSError):
+        for left in folder.glob(f".*{_PASSING}*"):
+            _remove_unless_locked(left)
+
+
+def _remove_unless_locked(left: Path) -> None:
+    with suppress(OSError):
+        descriptor = os.open(left, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        try:
+            # One of this moment may be not locked yet.
+            old = time.time() - os.fstat(descriptor).st_ctime > _UNLOCKED_S_MAX
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if old and stat.S_ISREG(os.fstat(descriptor).st_mode):
+                left.unlink()
+        finally:
+            os.close(descriptor)
 
 
 def publish(nascent: Path, path: Path) -> None:

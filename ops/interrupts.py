@@ -1,4 +1,5 @@
-"""Ctrl-C of an asynchronous command: the first one ends it, those after it do not disturb how it cleans up."""
+"""Ctrl-C, SIGTERM and SIGHUP of an asynchronous command: the first ends it, those after it do not disturb how it cleans
+up."""
 
 from __future__ import annotations
 
@@ -12,6 +13,9 @@ from typing import Any, TypeVar
 
 import anyio
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+_UNHANDLED = (signal.SIG_DFL, signal.default_int_handler)
 _STDERR = 2
 _ENDING = b"memhub: ending ...\n"
 
@@ -19,31 +23,32 @@ T = TypeVar("T")
 
 
 def interruptible(command: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
-    """What the command returns. Raises KeyboardInterrupt once it has cleaned up after a Ctrl-C.
+    """What the command returns. Raises KeyboardInterrupt of the signal once it has cleaned up after one.
 
-    asyncio's own way breaks into the clean-up at the second one. Afterwards the process ends in peace: a Ctrl-C that
-    comes later is ignored.
+    asyncio's own way breaks into the clean-up at the second Ctrl-C. Afterwards the process ends in peace: a signal that
+    comes later is ignored. What somebody else handles, or ignores as nohup does, stays theirs.
     """
     if threading.current_thread() is not threading.main_thread():
         return anyio.run(command, *arguments)
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:
-        return anyio.run(command, *arguments)
+    before = {number: handler for number in ENDING if (handler := signal.getsignal(number)) in _UNHANDLED}
     interrupts = _Interrupts()
-    signal.signal(signal.SIGINT, interrupts.take)
+    for number in before:
+        signal.signal(number, interrupts.take)
     try:
         return anyio.run(interrupts.guard, command, *arguments)
     except asyncio.CancelledError:
         if not interrupts.taken:
             raise
-        raise KeyboardInterrupt from None
+        raise KeyboardInterrupt(interrupts.number) from None
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN if interrupts.taken else before)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_IGN if interrupts.taken else handler)
 
 
 class _Interrupts:
     def __init__(self) -> None:
         self.taken = 0
+        self.number = signal.SIGINT
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None
 
@@ -53,8 +58,10 @@ class _Interrupts:
             raise asyncio.CancelledError
         return await command(*arguments)
 
-    def take(self, _number: int, _frame: object) -> None:
+    def take(self, number: int, _frame: object) -> None:
         self.taken += 1
+        if self.taken == 1:
+            self.number = signal.Signals(number)
         if self.taken == 1 and self._loop is not None and self._task is not None:
             # Closed: it came when all was done.
             with suppress(RuntimeError):

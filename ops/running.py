@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -14,10 +15,15 @@ from shared import settings
 from shared.settings import Settings
 
 NAMED_MAX = 20
+_SIGNALLED = 128
 
 
 class Interrupted(Exception):
-    """Ctrl-C, with what a person should know and do."""
+    """Ctrl-C, SIGTERM or SIGHUP, with what a person should know and do; `status` is as a shell tells the signal."""
+
+    def __init__(self, told: str, status: int) -> None:
+        super().__init__(told)
+        self.status = status
 
 
 def loaded() -> Settings:
@@ -40,11 +46,12 @@ def run(
 ) -> None:
     """Runs an asynchronous command with the checked settings and exits with its status.
 
-    `interrupted` is what a person should know and do after Ctrl-C. Raises Interrupted.
+    `interrupted` is what a person should know and do after a signal. Raises Interrupted.
     """
     try:
         status = interruptible(command, load())
-    except KeyboardInterrupt:
-        raise Interrupted(interrupted) from None
+    except KeyboardInterrupt as ended:
+        number, *_ = ended.args or (signal.SIGINT,)
+        raise Interrupted(interrupted, _SIGNALLED + number) from None
     if status:
         raise typer.Exit(status)

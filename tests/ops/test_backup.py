@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import asyncpg
+import psutil
 import pytest
 
 from ops.backup import backup, restore
-from ops.files import FileRefused
+from ops.files import FileRefused, sweep
 from shared import checker, embedded, migrations
 from shared.errors import ConfigurationError
 from shared.settings import Settings
@@ -22,6 +24,7 @@ from shared.status import status
 from tests.memories.clients import TENANT
 from tests.ops import lively, memhub
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # A worker that is alive, with a job in hand.
 WORK = """
 WITH worker AS (INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() + interval '1 h') RETURNING id),
@@ -185,14 +188,73 @@ async def test_a_restore_that_was_killed_leaves_nothing_in_the_way(file: Path, t
     assert not embedded.is_running(nascent)
 
 
-async def test_a_restore_that_is_interrupted_leaves_the_folder_as_it_was(file: Path, target: Path) -> None:
+@pytest.mark.parametrize("number", SIGNALS)
+async def test_a_restore_that_is_interrupted_leaves_the_folder_as_it_was(
+    file: Path, target: Path, number: signal.Signals
+) -> None:
+    # Fails without ENDING of interrupts.
     process = memhub.start("restore", str(file), MEMHUB_DATA_DIR=str(target))
     until_running(target)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=memhub.TIMEOUT_S)
 
-    assert (process.returncode, err) == (130, "memhub: interrupted. The data folder is as it was; run it again.\n")
+    told = "memhub: interrupted. The data folder is as it was; run it again.\n"
+    assert (process.returncode, err) == (128 + number, told)
     assert names_in(target) == ["restore.lock"]
+
+
+@pytest.fixture
+async def dumping(origin: Path, tmp_path: Path) -> AsyncIterator[tuple[subprocess.Popen[str], psutil.Process]]:
+    """A backup and its pg_dump, which waits for a table."""
+    connection = await asyncpg.connect(embedded.ensure_running(origin).dsn)
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE memhub.memories")
+        process = memhub.start("backup", str(tmp_path / "one.backup"), MEMHUB_DATA_DIR=str(origin))
+        async with asyncio.timeout(memhub.TIMEOUT_S):
+            while not await connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                pass
+        (dump,) = psutil.Process(process.pid).children()
+        yield process, dump
+        process.kill()
+        process.communicate()
+    await connection.close()
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+async def test_a_backup_that_is_interrupted_leaves_no_file_and_no_process(
+    dumping: tuple[subprocess.Popen[str], psutil.Process], tmp_path: Path, number: signal.Signals
+) -> None:
+    # Fails without ENDING of interrupts.
+    process, dump = dumping
+    process.send_signal(number)
+    _, err = process.communicate(timeout=memhub.TIMEOUT_S)
+
+    told = "memhub: interrupted. Nothing was left under the name of the file; run it again.\n"
+    assert (process.returncode, err) == (128 + number, told)
+    assert names_in(tmp_path) == []
+    assert not dump.is_running()
+
+
+async def test_the_dump_of_a_killed_backup_ends_with_it_and_the_next_one_removes_its_file(
+    dumping: tuple[subprocess.Popen[str], psutil.Process], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Fails without `_die_with`, and without `sweep` in `backup` or its look at the lock.
+    process, dump = dumping
+    (left,) = names_in(tmp_path)
+    assert left.startswith(".one.backup.memhub-")
+    monkeypatch.setattr("ops.files._UNLOCKED_S_MAX", 0)
+    sweep(tmp_path)
+    assert names_in(tmp_path) == [left]
+
+    process.kill()
+    process.communicate()
+    assert psutil.wait_procs([dump], timeout=memhub.TIMEOUT_S)[1] == []
+    assert names_in(tmp_path) == [left]
+    (tmp_path / ".one.backup.swp").touch()
+    with pytest.raises(ConfigurationError, match="There is no database"):
+        await backup(of(tmp_path / "none"), tmp_path / "two.backup")
+
+    assert names_in(tmp_path) == [".one.backup.swp"]
 
 
 def until_running(target: Path) -> Path:
