@@ -26,12 +26,11 @@ from ops.reaching import reached
 from ops.terminal import Terminal
 from ops.words import counted
 from shared import checker, migrations, statements
-from shared.checker import Violation
 from shared.database import translated
 from shared.embedded import ensure_running, folder, locks, stop
 from shared.embedded.binaries import install_for
 from shared.embedded.folder import Layout
-from shared.errors import BackendBusy, BackendUnavailable, ConfigurationError
+from shared.errors import BackendBusy, BackendUnavailable, ConfigurationError, SchemaMismatch
 from shared.settings import Settings
 
 BACKUP_AGAIN = "Nothing was left under the name of the file; run it again."
@@ -69,7 +68,8 @@ _MEMORIES = _SQL["memories"]
 async def backup(settings: Settings, path: Path, *, force: bool = False) -> int:
     """Writes the backup whole or not at all, checks that it can be read, and says how large it is.
 
-    1 where what is in it breaks an invariant, so that `restore` will not take it: it is kept, as the last resort.
+    1 where `restore` will not take it, because it breaks an invariant or was migrated by another program: it is kept,
+    as the last resort.
     """
     _require_embedded(settings, "pg_dump")
     require_free(path, force=force)
@@ -79,16 +79,11 @@ async def backup(settings: Settings, path: Path, *, force: bool = False) -> int:
         with naming(path), passing(path) as nascent:
             await _run("pg_dump", "--format=custom", f"--file={nascent}", f"--dbname={dsn}", writing=path)
             await _run("pg_restore", "--list", str(nascent), writing=path)
-            violations = await _tell(dsn, settings, "backed_up")
+            refusal = await _refusal(dsn, settings)
             size = await anyio.to_thread.run_sync(_publish, nascent, path)
     Terminal().print(f"Backed up to {path} ({size:,} bytes).", soft_wrap=True)
-    if violations:
-        Terminal(stderr=True).print(
-            f"memhub: {path}: `memhub restore` will not take it: it breaks"
-            f" {counted(len(violations), 'invariant')}, first {violations[0].detail}."
-            " Keep an older backup, and see `memhub doctor`.",
-            soft_wrap=True,
-        )
+    if refusal is not None:
+        Terminal(stderr=True).print(f"memhub: {path}: `memhub restore` will not take it: {refusal}", soft_wrap=True)
         return 1
     return 0
 
@@ -123,7 +118,8 @@ async def _fill(settings: Settings, nascent: Path, path: Path) -> int:
         async with connection.transaction():
             for statement in _RELEASE_EVENTS:
                 await connection.execute(statement)
-        await migrations.migrate(connection)
+        with translated("write"):
+            await migrations.migrate(connection)
         violations = await checker.check(connection)
         if violations:
             raise FileRefused(
@@ -139,15 +135,30 @@ async def _fill(settings: Settings, nascent: Path, path: Path) -> int:
         await connection.close()
 
 
-async def _tell(dsn: str, settings: Settings, event: str) -> list[Violation]:
-    """Writes the event; what breaks the invariants of the database."""
-    with translated("write"):
+async def _refusal(dsn: str, settings: Settings) -> str | None:
+    """Why `restore` would not take what was dumped of this database, or None; the audit is told of the backup.
+
+    Of a database that waits for migrations nothing is written or checked: `restore` does it when it has applied them.
+    """
+    with translated("read"):
         connection = await asyncpg.connect(dsn)
-        try:
-            await connection.execute(_TELL, settings.tenant, event, CLIENT, "{}")
-            return await checker.check(connection)
-        finally:
-            await connection.close()
+    try:
+        with translated("read"):
+            found = await migrations.status(connection)
+            migrations.refuse_strangers(found)
+        if found.pending:
+            return None
+        with translated("write"):
+            await connection.execute(_TELL, settings.tenant, "backed_up", CLIENT, "{}")
+            violations = await checker.check(connection)
+    except SchemaMismatch as refused:
+        return refused.line
+    finally:
+        await connection.close()
+    if not violations:
+        return None
+    broken = f"it breaks {counted(len(violations), 'invariant')}, first {violations[0].detail}."
+    return f"{broken} Keep an older backup, and see `memhub doctor`."
 
 
 @asynccontextmanager

@@ -79,7 +79,7 @@ async def migrate(
     await requirements.check(connection, create_extension=create_extension)
     async with _locked(connection):
         found = await status(connection, folder=folder)
-        _refuse_strangers(found)
+        refuse_strangers(found)
         with requirements.privileges():
             if not found.applied:
                 await connection.execute(_CREATE_SCHEMA)
@@ -96,7 +96,7 @@ async def verify(connection: asyncpg.Connection, *, folder: Traversable | None =
     """
     await requirements.check(connection)
     found = await status(connection, folder=folder)
-    _refuse_strangers(found)
+    refuse_strangers(found)
     if found.pending:
         first = found.pending[0]
         raise SchemaMismatch(
@@ -157,7 +157,8 @@ async def _locked(connection: asyncpg.Connection) -> AsyncIterator[None]:
             await connection.execute(_UNLOCK, _LOCK_KEY)
 
 
-def _refuse_strangers(found: SchemaStatus) -> None:
+def refuse_strangers(found: SchemaStatus) -> None:
+    """Raises SchemaMismatch where it was not this program, or an earlier one, that migrated the database."""
     if found.unknown:
         last = found.unknown[-1]
         raise SchemaMismatch(

@@ -18,7 +18,7 @@ import pytest
 from ops.backup import backup, restore
 from ops.files import FileRefused, sweep
 from shared import checker, embedded, migrations
-from shared.errors import ConfigurationError
+from shared.errors import ConfigurationError, MemhubError
 from shared.settings import Settings
 from shared.status import status
 from tests.memories.clients import TENANT
@@ -160,7 +160,7 @@ async def test_another_file_is_no_backup(target: Path, tmp_path: Path) -> None:
 async def test_a_backup_that_breaks_an_invariant_is_told_and_refused(
     origin: Path, target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Fails without the checker in `_tell`, and without that in `_fill`.
+    # Fails without the checker in `_refusal`, and without that in `_fill`.
     connection = await asyncpg.connect(embedded.ensure_running(origin).dsn)
     await connection.execute("ALTER TABLE memhub.memories DISABLE TRIGGER memories_guard")
     try:
@@ -173,6 +173,53 @@ async def test_a_backup_that_breaks_an_invariant_is_told_and_refused(
     with pytest.raises(FileRefused, match="breaks 1 invariant, first trigger memories_guard"):
         await restore(of(target), tmp_path / "unguarded")
     assert names_in(target) == ["restore.lock"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE memhub.schema_migrations SET checksum = repeat('0', 64) WHERE version = 1", "0001_roles was applied"),
+        ("INSERT INTO memhub.schema_migrations VALUES (9999, 'later', repeat('0', 64))", "is ahead of this program"),
+        ("ALTER TABLE memhub.schema_migrations RENAME COLUMN checksum TO sum", "not have the schema of this program"),
+    ],
+)
+async def test_a_backup_of_another_program_s_schema_is_told_and_writes_nothing_there(
+    origin: Path, target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str, told: str
+) -> None:
+    # Fails without `refuse_strangers` in `_refusal`.
+    connection = await asyncpg.connect(embedded.ensure_running(origin).dsn)
+    events = await connection.fetchval("SELECT count(*) FROM memhub.audit_events")
+    before = await connection.fetch("SELECT * FROM memhub.schema_migrations")
+    await connection.execute(change)
+    try:
+        assert await backup(of(origin), tmp_path / "strange") == 1
+        assert await connection.fetchval("SELECT count(*) FROM memhub.audit_events") == events
+    finally:
+        await connection.execute("DROP TABLE memhub.schema_migrations")
+        await connection.execute(migrations._CREATE_RECORD)
+        await connection.copy_records_to_table("schema_migrations", schema_name="memhub", records=before)
+        await connection.close()
+
+    err = capsys.readouterr().err
+    assert err.startswith(f"memhub: {tmp_path / 'strange'}: `memhub restore` will not take it: ")
+    assert told in err
+    with pytest.raises(MemhubError):
+        await restore(of(target), tmp_path / "strange")
+
+
+async def test_a_backup_that_waits_for_migrations_is_none_that_restore_refuses(
+    origin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Fails without the look at `pending`: a newer program's checker and audit would meet the older schema.
+    later = migrations.Migration(9999, "later", "0" * 64, "")
+    known = migrations.read()
+    monkeypatch.setattr(migrations, "read", lambda _folder=None: [*known, later])
+    connection = await asyncpg.connect(embedded.ensure_running(origin).dsn)
+    events = await connection.fetchval("SELECT count(*) FROM memhub.audit_events")
+
+    assert await backup(of(origin), tmp_path / "older") == 0
+    assert await connection.fetchval("SELECT count(*) FROM memhub.audit_events") == events
+    await connection.close()
 
 
 async def test_a_restore_that_was_killed_leaves_nothing_in_the_way(file: Path, target: Path) -> None:
