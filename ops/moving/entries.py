@@ -37,14 +37,15 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One memory as found, unchecked. `key` is what the other system knows it by; None: its content.
+    """One memory as found, unchecked. `key` is what the other system knows it by, a text or a whole number; None: its
+    content.
 
     `status` None: SUPERSEDED with a successor, DELETED with a time of retirement alone, else ACTIVE.
     """
 
     place: Place
     content: object
-    key: str | None = None
+    key: object = None
     type: object = MemoryType.FACT
     category: object = None
     tags: object = ()
@@ -56,7 +57,7 @@ class Entry:
     source: object = None
     status: object = None
     retired_at: object = None
-    superseded_by: str | None = None
+    superseded_by: object = None
     keeps: bool = False
     storied: bool = False
 
@@ -138,7 +139,8 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
     category = limits.category(entry.category)
     tags = limits.tags(entry.tags) or ()
     source = limits.source(entry.source)
-    author = context.format if entry.author is None else limits.client_name(entry.author)
+    author = context.format if entry.author is None else _author(entry.author)
+    key, successor = _known_by("id", entry.key), _known_by("superseded_by", entry.superseded_by)
     if not context.accept_sensitive:
         refuse_secrets(content)
         refuse_labels(category=(category,), tags=tags, source=(source,), author=(author,))
@@ -175,13 +177,14 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
     return Life(
         place=entry.place,
         project_id=context.project_id,
-        memory_id=memory_id(context, _key(entry, words)),
+        # The source too: what stands in two files is said twice.
+        memory_id=memory_id(context, f"{entry.source}\0{words.content_hash.hex()}" if key is None else key),
         conversation=None,
         status=status,
         created_at=created_at,
         retired_at=retired_at,
         retired_by=None if retired_at is None else "client",
-        superseded_by=None if entry.superseded_by is None else memory_id(context, entry.superseded_by),
+        superseded_by=None if successor is None else memory_id(context, successor),
         revisions=(head,),
         attestations=(_attestation(head),),
         events=(_imported(entry, context),),
@@ -191,9 +194,21 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
     )
 
 
-def _key(entry: Entry, words: Words) -> str:
-    # The source too: what stands in two files is said twice.
-    return f"{entry.source}\0{words.content_hash.hex()}" if entry.key is None else entry.key
+def _author(value: object) -> str:
+    if not isinstance(value, str) or len(value.encode(errors="replace")) > limits.CLIENT_NAME_BYTES_MAX:
+        raise InvalidArgument(
+            "author", f"must be a text of at most {limits.CLIENT_NAME_BYTES_MAX} bytes", next="Shorten it."
+        )
+    return limits.client_name(value)
+
+
+def _known_by(argument: str, value: object) -> str | None:
+    # JSON's true is a whole number to Python, and of two objects nobody could say whether they are one.
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
+        raise InvalidArgument(argument, "must be a text or a whole number", next="Leave it out where there is none.")
+    return str(value)
 
 
 def _retired(entry: Entry, created_at: datetime, context: Context) -> tuple[Status, datetime | None]:

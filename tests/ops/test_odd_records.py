@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,37 @@ async def test_a_time_of_the_year_one_is_a_time_that_is_not_known(
     assert row["created_at"].year > 2000
     assert row["expires_at"] is None
     assert await checker.check(connection) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        *product(("id", "superseded_by"), ({}, [], True, False, 1.5, ""), ("must be a text or a whole number",)),
+        ("author", "a" * 600, "must be a text of at most 128 bytes"),
+        ("author", {"name": "codex"}, "must be a text of at most 128 bytes"),
+        ("author", 7, "must be a text of at most 128 bytes"),
+    ],
+)
+async def test_an_id_or_an_author_that_is_none_is_told(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    field: str, value: object, told: str,
+) -> None:  # fmt: skip
+    # Fails without `_known_by` or `_author` of entries: `{}` and `true` were ids, and a long name was cut in silence.
+    odd = {"id": "odd", "content": "Port 80."} | {field: value}
+    path = written(tmp_path / "odd.jsonl", {"id": 7, "content": "Port 22."}, odd, {"id": "9", "content": "Port 443."})
+    assert await bring(settings, path, project="moving") == 1
+    assert capsys.readouterr().err == f"line 2: {field}: {told}\n"
+    assert await connection.fetchval(CONTENTS) == ["Port 22.", "Port 443."]
+
+
+async def test_an_id_of_mem0_that_is_none_is_told(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails without `_known_by` of entries.
+    told = {"results": [{"id": {}, "memory": "Port 80."}, {"id": "b", "memory": "Port 443."}]}
+    assert await bring(settings, written(tmp_path / "mem0.json", told), project="moving") == 1
+    assert "id: must be a text or a whole number" in capsys.readouterr().err
+    assert await connection.fetchval(CONTENTS) == ["Port 443."]
 
 
 @pytest.mark.parametrize("expiry", ["9999-12-31", "9999-12-31T23:59:59.999999Z"])

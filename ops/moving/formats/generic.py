@@ -29,8 +29,7 @@ def entries(place: Place, value: Any) -> list[Entry | Problem]:
         return [Problem(place, f"it has no content{told and f'; {told}'}")]
     if unknown:
         return [Problem(place, told)]
-    known = {name: value[name] for name in FIELDS - {"id", "superseded_by"} if value.get(name) is not None}
-    key = None if value.get("id") is None else str(value["id"])
-    successor = None if value.get("superseded_by") is None else str(value["superseded_by"])
+    known = {name: value[name] for name in FIELDS - {"id"} if value.get(name) is not None}
+    key = value.get("id")
     # One that others may name as their successor stays, even beside a live memory that says the same.
-    return [Entry(place=place, key=key, superseded_by=successor, keeps=key is not None, **known)]
+    return [Entry(place=place, key=key, keeps=key is not None, **known)]

@@ -61,7 +61,7 @@ def _memory(place: Place, value: dict[str, Any]) -> Entry | Problem:
     return Entry(
         place=place,
         content=content,
-        key=None if known.get("id") is None else str(known["id"]),
+        key=known.get("id"),
         type=loose.type_of(kind),
         category=loose.category(kind),
         tags=loose.tags([*(categories if isinstance(categories, list) else []), *owners]),
