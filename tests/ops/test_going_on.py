@@ -25,7 +25,7 @@ JOIN memhub.memory_revisions AS revision USING (project_id, memory_id, revision_
 """
 TOLD_MORE = """
 INSERT INTO memhub.audit_events (tenant, project_id, memory_id, revision_no, event, client, details, created_at)
-SELECT tenant, project_id, memory_id, revision_no, 'told', client, '{"reason": "1234"}', clock_timestamp()
+SELECT tenant, project_id, memory_id, revision_no, 'told', client, '{"reason": "zebra"}', clock_timestamp()
 FROM memhub.audit_events WHERE memory_id = $1 AND event = 'forgotten'
 """
 STATUS = "SELECT status FROM memhub.memories WHERE id = $1"
@@ -246,13 +246,16 @@ async def test_what_was_purged_here_stays_empty_however_it_went_on(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     # Fails without each of the two looks at `purged` in `_exact` of continuing.
-    restored, told_of = await speaker.saved("The launch code is 1234."), await speaker.saved("The spare code is 1234.")
+    restored, told_of = (
+        await speaker.saved("The launch code is zebra."),
+        await speaker.saved("The spare code is zebra."),
+    )
     await speaker.forget(restored)
     await speaker.forget(told_of)
     await sync(settings, other, tmp_path / "one.jsonl")
     async with operating(other, again="") as operator:
         await purging.destroy(operator, [restored, told_of])
-    await speaker.restore(restored, reason="still 1234")
+    await speaker.restore(restored, reason="still zebra")
     await connection.execute(TOLD_MORE, told_of)
     capsys.readouterr()
 
@@ -261,7 +264,7 @@ async def test_what_was_purged_here_stays_empty_however_it_went_on(
     told = capsys.readouterr()
     assert f"as memory {restored}: left as it is here" in told.err
     assert "2 there already, 1 is told otherwise here" in told.out
-    assert b"1234" not in b"".join(await exported(other, tmp_path / "after.jsonl"))
+    assert b"zebra" not in b"".join(await exported(other, tmp_path / "after.jsonl"))
 
 
 async def test_what_was_purged_there_leaves_the_search_here_and_is_named(
