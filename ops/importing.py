@@ -66,6 +66,7 @@ _TOLD = {
 # What a dry run says otherwise.
 _WOULD = {
     "imported": ("would be imported", "would be imported"),
+    "continued": ("there already, and would go on as it is told", "there already, and would go on as they are told"),
     "passed": (
         "says what was replaced or forgotten here and would be left out",
         "say what was replaced or forgotten here and would be left out",

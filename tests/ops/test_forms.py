@@ -262,10 +262,11 @@ async def test_an_id_does_not_bring_back_what_was_replaced_here(
     ]
     (tmp_path / "any.jsonl").write_text(lines(said))
 
-    for dry_run in (True, False):
+    for dry_run, would in ((True, "would be "), (False, "")):
         assert await bring(settings, tmp_path / "any.jsonl", project="moving", dry_run=dry_run) == 1
         told = capsys.readouterr()
-        assert "1 imported, 1 said already by a live memory, 3 say what was replaced or forgotten here" in told.out
+        counted = f"1 {would}imported, 1 said already by a live memory, 3 say what was replaced or forgotten here"
+        assert counted in told.out
         assert told.err == "line 4: what superseded it is neither here nor in the database\n"
     live = await connection.fetch("SELECT content FROM memhub.live_memories JOIN memhub.memory_revisions"
                                   " USING (project_id, memory_id, revision_no) ORDER BY 1")  # fmt: skip

@@ -92,9 +92,10 @@ async def test_what_went_on_is_counted_and_a_second_run_finds_nothing_to_do(
     await taken(settings, tmp_path / "two.jsonl")
     capsys.readouterr()
 
-    told = "2 imported, 3 there already, 6 there already, and went on as they are told."
+    told = "2 would be imported, 3 there already, 6 there already, and would go on as they are told."
     assert await bring(other, tmp_path / "two.jsonl", dry_run=True) == 0
     assert f"nothing was written (memhub): {told}" in capsys.readouterr().out
+    told = "2 imported, 3 there already, 6 there already, and went on as they are told."
     assert await bring(other, tmp_path / "two.jsonl") == 0
     assert f"Import (memhub): {told}" in capsys.readouterr().out
     once = await taken(other, tmp_path / "once.jsonl")

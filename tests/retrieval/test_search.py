@@ -53,11 +53,15 @@ async def test_a_memory_with_an_infinite_time_is_found_like_any(searcher: Search
     update = "UPDATE memhub.live_memories SET updated_at = $2::text::timestamptz WHERE memory_id = $1"
     told = "SELECT updated_at::text FROM memhub.live_memories WHERE memory_id = $1"
     before = await searcher.owner.fetchval(told, ids[1])
+    clock = await searcher.owner.fetchval(
+        "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'live_memories_clock'"
+    )
     await searcher.owner.execute("ALTER TABLE memhub.live_memories DROP CONSTRAINT live_memories_clock")
     await searcher.owner.execute(update, ids[1], infinity)
     for query in ("which cookies hold a session", None):
         assert {hit.memory_id for hit in (await searcher.search(query, UP)).results} == set(ids)
     await searcher.owner.execute(update, ids[1], before)
+    await searcher.owner.execute(f"ALTER TABLE memhub.live_memories ADD CONSTRAINT live_memories_clock {clock}")
 
 
 async def test_meaning_finds_what_shares_no_word(searcher: Searcher) -> None:
