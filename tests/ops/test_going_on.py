@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from ops import purging
+from ops.moving import planning
 from ops.operating import operating
 from shared import checker
 from shared.domain import AuthorKind, MemoryType
@@ -200,8 +201,6 @@ async def test_what_a_client_writes_at_the_same_moment_parts_the_two(
     await there.execute("SET ROLE memhub_server")
     mine = await lively.client(there)
     seen: list[object] = []
-
-    from ops.moving import planning  # noqa: PLC0415
 
     passed = planning.Planner._twins
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from shared import projects
-from shared.domain import Author
+from shared.domain import Aliases, Author
 from shared.errors import ProjectRequired
 from tests.ops import memhub
 
@@ -18,9 +18,9 @@ TENANT = "acme"
 AUTHOR = Author("claude-code")
 
 
-async def _tie(url: str, slug: str, **aliases: str) -> None:
+async def _tie(url: str, slug: str, aliases: Aliases) -> None:
     connection = await asyncpg.connect(url)
-    await projects.use(connection, TENANT, AUTHOR, project=slug, aliases=aliases, create=True)  # type: ignore[arg-type]
+    await projects.use(connection, TENANT, AUTHOR, project=slug, aliases=aliases, create=True)
     await connection.close()
 
 
@@ -29,7 +29,7 @@ async def test_what_was_tied_to_the_wrong_project_is_untied_and_tied_anew(
 ) -> None:
     # Fails without the DELETE granted to memhub_operator in migrations/0008_privileges.sql.
     remote = "github.com/acme/payments"
-    await _tie(database_url, "payments", workspace_path=str(tmp_path), git_remote=remote)
+    await _tie(database_url, "payments", {"workspace_path": str(tmp_path), "git_remote": remote})
     monkeypatch.chdir(tmp_path)
     untied = memhub.run("project", "untie", ".", MEMHUB_DATABASE_URL=database_url, MEMHUB_TENANT=TENANT)
 
@@ -48,7 +48,7 @@ async def test_what_was_tied_to_the_wrong_project_is_untied_and_tied_anew(
         TENANT,
         MEMHUB_DATABASE_URL=database_url,
     )
-    await _tie(database_url, "ledger", workspace_path=str(tmp_path), git_remote=remote)
+    await _tie(database_url, "ledger", {"workspace_path": str(tmp_path), "git_remote": remote})
     assert (await projects.resolve_alias(connection, TENANT, {"git_remote": remote})).slug == "ledger"
     removed = await connection.fetch(
         "SELECT details FROM memhub.audit_events WHERE event = 'alias_removed' ORDER BY id"
@@ -58,7 +58,7 @@ async def test_what_was_tied_to_the_wrong_project_is_untied_and_tied_anew(
 
 
 async def test_what_leads_nowhere_is_told_and_another_tenant_keeps_its_own(database_url: str, tmp_path: Path) -> None:
-    await _tie(database_url, "payments", workspace_path=str(tmp_path))
+    await _tie(database_url, "payments", {"workspace_path": str(tmp_path)})
     ran = memhub.run("project", "untie", str(tmp_path), "--tenant", "other", MEMHUB_DATABASE_URL=database_url)
 
     assert ran.returncode == 1
