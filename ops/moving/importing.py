@@ -1,10 +1,11 @@
-"""An import from its first byte to its report: read and prepared on a thread while the batch before is written."""
+"""An import from its first byte to its report: read and prepared while the batch before is written."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from ops.moving.batches import Batch, batches
@@ -59,22 +60,27 @@ async def run(source: Source, writer: Writer, *, progress: Callable[[int], None]
 async def _pass(
     source: Source, writer: Writer, items: Iterator[Item], report: Report, progress: Callable[[int], None]
 ) -> list[Place]:
-    made = batches(items)
     held: list[Place] = []
-    making = asyncio.create_task(asyncio.to_thread(next, made, None))
-    try:
-        while (batch := await making) is not None:
-            making = asyncio.create_task(asyncio.to_thread(next, made, None))
-            written = await _write(writer, batch)
-            report.counts.update(written.counts)
-            for problem in (*batch.problems, *written.problems):
-                report.tell(problem)
-            held += written.held
-            progress(source.read_bytes)
-    finally:
-        # Its thread reads the file that the caller is about to close.
-        await asyncio.wait({making})
+    async with aclosing(batches(items)) as made:
+        making = asyncio.create_task(_next(made))
+        try:
+            while (batch := await making) is not None:
+                making = asyncio.create_task(_next(made))
+                written = await _write(writer, batch)
+                report.counts.update(written.counts)
+                for problem in (*batch.problems, *written.problems):
+                    report.tell(problem)
+                held += written.held
+                progress(source.read_bytes)
+        finally:
+            # The caller is about to close the file that it reads.
+            making.cancel()
+            await asyncio.wait({making})
     return held
+
+
+async def _next(made: AsyncIterator[Batch]) -> Batch | None:
+    return await anext(made, None)
 
 
 async def _write(writer: Writer, batch: Batch) -> Written:

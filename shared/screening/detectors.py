@@ -61,8 +61,8 @@ class Sieve:
         for capital in self._written:
             if capital in plain:
                 found += [needle for needle in self._written[capital] if needle in plain]
-        for character in self._shortest.keys() & set(lowered):
-            found += [needle for needle in self._shortest[character] if needle in lowered]
+        present = self._shortest.keys() & set(lowered)
+        found += [needle for character in present for needle in self._shortest[character] if needle in lowered]
         asked = set(self._always)
         while found:
             needle = found.pop()
