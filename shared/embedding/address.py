@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from shared.embedded.sockets import reachable
 from shared.settings import Settings
@@ -40,3 +41,9 @@ def embeddings_url(base: str) -> str:
     if base.endswith("/embeddings"):
         return base
     return f"{base}/embeddings" if _VERSIONED.search(base) else f"{base}/v1/embeddings"
+
+
+def without_credentials(url: str) -> str:
+    """The URL as it may be told to people and kept: no user, password, query or fragment."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

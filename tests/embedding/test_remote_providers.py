@@ -94,6 +94,19 @@ async def test_our_own_endpoint_is_a_provider(app: ASGIApp, embedder: Embedder, 
     assert np.sum(vectors * local, axis=1) == pytest.approx(1, abs=1e-3)
 
 
+async def test_a_password_in_the_url_is_in_no_error() -> None:
+    # Fails when `_told` of the embedder is the URL as it was given: the error is kept with the job and shown.
+    settings = Settings(
+        embedding_provider="openai",
+        embedding_base_url="http://me:hunter2@127.0.0.1:1/v1",  # type: ignore[arg-type]
+        embedding_model="tiny",
+    )
+    with pytest.raises(EmbeddingUnavailable) as failed:
+        await asyncio.to_thread(providers.load, settings)
+
+    assert failed.value.message.startswith("http://127.0.0.1:1/v1/embeddings could not be reached")
+
+
 async def test_vectors_come_in_the_order_of_the_texts_at_unit_length(serve: Serve, load: Load) -> None:
     provider = Provider(answer=lambda texts: [
         {"index": index, "embedding": [1.0, float(text)]} for index, text in reversed(list(enumerate(texts)))

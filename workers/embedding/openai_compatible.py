@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from shared.embedding.address import embeddings_url
+from shared.embedding.address import embeddings_url, without_credentials
 from workers.embedding import tokens
 from workers.embedding.embedder import Purpose, Vectors, normalised
 from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable, word
@@ -35,6 +35,7 @@ class OpenAICompatibleEmbedder:
         self.name = name
         self.dimension = 0
         self._url = embeddings_url(base_url)
+        self._told = without_credentials(self._url)
         headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
         self._client = httpx2.Client(headers=headers, timeout=timeout_s)
         self._retrying = Retrying(
@@ -66,13 +67,13 @@ class OpenAICompatibleEmbedder:
             response = self._client.post(self._url, content=body, headers={"content-type": "application/json"})
         except httpx2.TransportError as failed:
             raise EmbeddingUnavailable(
-                f"{self._url} could not be reached: {type(failed).__name__}.", next=_CHECK_URL
+                f"{self._told} could not be reached: {type(failed).__name__}.", next=_CHECK_URL
             ) from None
         if response.status_code in (408, 409, 425, 429) or response.status_code >= 500:
-            raise EmbeddingUnavailable(f"{self._url} answered {response.status_code}.", next=_CHECK_URL)
+            raise EmbeddingUnavailable(f"{self._told} answered {response.status_code}.", next=_CHECK_URL)
         if response.status_code != 200:
             raise EmbeddingRefused(
-                f"{self._url} refused with {response.status_code}: {_reason(response, texts)}.", next=_CHECK_SETTINGS
+                f"{self._told} refused with {response.status_code}: {_reason(response, texts)}.", next=_CHECK_SETTINGS
             )
         return self._vectors(response, count=len(texts))
 
@@ -82,10 +83,10 @@ class OpenAICompatibleEmbedder:
             rows = [item["embedding"] for item in sorted(data, key=lambda item: int(item["index"]))]
             vectors = normalised(rows)
         except (ValueError, KeyError, TypeError, np.exceptions.AxisError):
-            raise EmbeddingRefused(f"{self._url} answered 200, but no list of embeddings.", next=_CHECK_URL) from None
+            raise EmbeddingRefused(f"{self._told} answered 200, but no list of embeddings.", next=_CHECK_URL) from None
         if len(vectors) != count or (self.dimension and vectors.shape[1] != self.dimension):
             raise EmbeddingRefused(
-                f"{self._url} answered {len(vectors)} vectors of {vectors.shape[1]} for {count} texts, "
+                f"{self._told} answered {len(vectors)} vectors of {vectors.shape[1]} for {count} texts, "
                 f"of {self.dimension or 'any'} expected.",
                 next="Check that one model answers at MEMHUB_EMBEDDING_BASE_URL under that name.",
             )
