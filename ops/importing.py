@@ -22,7 +22,7 @@ from ops.moving.detection import Format, detect, require_ours
 from ops.moving.entries import Context
 from ops.moving.gathering import gathering
 from ops.moving.importing import Report
-from ops.moving.sources import Source
+from ops.moving.sources import PARTED, Source, origins
 from ops.moving.tables import Table
 from ops.moving.writer import CLOCK, Writer
 from ops.operating import CLIENT, operating
@@ -42,6 +42,7 @@ GC_OBJECTS = 50_000
 GATHER_BYTES_MIN = 4 * 2**20
 FETCH_TIMEOUT_S = 60
 FETCH_BYTES_MAX = 16 * 2**30
+ORIGINS_TOLD_MAX = 20
 _CHUNK_BYTES = 2**20
 
 _TOLD = {
@@ -61,7 +62,7 @@ _TOLD = {
     ),
     "expired": ("had expired and was left out", "had expired and were left out"),
     "bad": ("could not be read", "could not be read"),
-    "note": ("link or such was passed over", "links and such were passed over"),
+    "note": ("was passed over", "were passed over"),
 }
 # What a dry run says otherwise.
 _WOULD = {
@@ -82,11 +83,13 @@ _WOULD = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What was asked for on the command line; `format` None: tell it from the file. `source` is a path, - or a URL."""
+    """What was asked for on the command line; `format` None: tell it from the file. `source` is a path, - or a URL, and
+    `origin` to whom or what the memories belong there."""
 
     source: str | Table
     format: Format | None
     project: str | None
+    origin: str | None = None
     dry_run: bool
     accept_sensitive: bool
 
@@ -95,6 +98,7 @@ async def import_(settings: Settings, wish: Wish) -> int:
     """Imports and tells what became of it; 1 when something could not be read or looks like a credential."""
     async with _at_hand(wish.source, settings) as path:
         format = _form(wish, path)
+        _require_one_origin(wish, path, format)
         async with operating(settings, create=True, again=AGAIN) as connection:
             report = await _import(connection, settings, wish, path, format)
     _tell(report, wish, format)
@@ -105,7 +109,29 @@ def _form(wish: Wish, path: Path) -> Format:
     told = _told(wish.source)
     if wish.format is Format.MEMHUB:
         require_ours(path, told=told)
+    if isinstance(wish.source, Table) and wish.source.name is None:
+        found = detect(path, told=told)
+        if wish.format not in (None, found):
+            raise FileRefused(f"{told}: it is a database of {found}.", next=f"Give --format {found}, or none.")
+        return found
     return wish.format or detect(path, told=told)
+
+
+def _require_one_origin(wish: Wish, path: Path, format: Format) -> None:
+    """Raises FileRefused where memories belong to several there, of whom none was named: they are not to be mixed."""
+    if format not in PARTED:
+        if wish.origin is not None:
+            raise FileRefused(f"--from: nothing of {format} tells where it belongs.", next="Leave --from out.")
+        return
+    there = sorted(origins(path, format))
+    told = ", ".join(there[:ORIGINS_TOLD_MAX]) + (", …" if len(there) > ORIGINS_TOLD_MAX else "")
+    if wish.origin is not None and wish.origin not in there:
+        raise FileRefused(f"--from: nothing belongs to {wish.origin} there.", next=f"Name one of: {told}.")
+    if wish.origin is None and len(there) > 1:
+        raise FileRefused(
+            f"{_told(wish.source)}: its memories belong to {len(there)}, which one project would mix: {told}.",
+            next="Name one of them with --from, and its --project.",
+        )
 
 
 def _told(source: str | Table) -> str:
@@ -116,7 +142,7 @@ def _told(source: str | Table) -> str:
         case str():
             return source
         case _:
-            return source.name or "the table"
+            return source.name or tables.told(source.url)
 
 
 async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish, path: Path, format: Format) -> Report:
@@ -130,7 +156,7 @@ async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish
         now=await connection.fetchval(CLOCK),
         accept_sensitive=wish.accept_sensitive,
     )
-    source = Source(path, format, context, moved=moved)
+    source = Source(path, format, context, moved=moved, origin=wish.origin)
     writer = Writer(connection, format=format, moved=moved, dry_run=wish.dry_run)
     gathers = source.size_bytes >= GATHER_BYTES_MIN and not wish.dry_run
     async with gathering(connection) if gathers else nullcontext():
@@ -173,7 +199,7 @@ async def _at_hand(source: str | Table, settings: Settings) -> AsyncIterator[Pat
             yield path
         return
     with _passing("fetched") as path:
-        await tables.write(source, path, timeout_s=settings.connect_timeout_s)
+        await tables.write(source, path, tenant=settings.tenant, timeout_s=settings.connect_timeout_s)
         yield path
 
 

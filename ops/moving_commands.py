@@ -22,6 +22,8 @@ class Form(StrEnum):
     SERVER_MEMORY = "server-memory"
     MARKDOWN = "markdown"
     MCP_MEMORY_SERVICE = "mcp-memory-service"
+    MCP_MEMORY = "mcp-memory"
+    MEMORY_MCP = "memory-mcp"
     MEM0 = "mem0"
 
 
@@ -59,13 +61,17 @@ def import_(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="A file, a folder of Markdown, an http(s) URL, - for standard input, with --table a PostgreSQL URL.",
+            help="A file, a folder of Markdown, an http(s) URL, - for standard input, a PostgreSQL URL.",
         ),
     ],
     *,
     form: Annotated[Form, typer.Option("--format", help="What the source is; auto: as it looks.")] = Form.AUTO,
     project: Annotated[
         str | None, typer.Option(metavar="PROJECT", help="The project to import into; made when it is not there.")
+    ] = None,
+    origin: Annotated[
+        str | None,
+        typer.Option("--from", metavar="NAME", help="Only what belongs to this tenant, environment or project there."),
     ] = None,
     table: Annotated[
         str | None,
@@ -88,17 +94,20 @@ def import_(
     from ops.importing import AGAIN, Wish
     from ops.importing import import_ as bring
     from ops.moving.detection import Format
-    from ops.moving.tables import SCHEMES, Table
+    from ops.moving.tables import Table, is_url
 
-    of_table = source.startswith(SCHEMES)
-    if of_table and form not in (Form.AUTO, Form.JSONL):
+    of_database = is_url(source)
+    if table and form not in (Form.AUTO, Form.JSONL):
         raise typer.BadParameter("a table is read as jsonl", param_hint="--format")
-    if not of_table and (table or column):
+    if of_database and form not in (Form.AUTO, Form.JSONL, Form.MEMHUB, Form.MCP_MEMORY, Form.MEMORY_MCP):
+        raise typer.BadParameter("no PostgreSQL holds this form; leave it out", param_hint="--format")
+    if not of_database and (table or column):
         raise typer.BadParameter("belongs to a postgresql:// URL", param_hint="--table" if table else "--column")
     wish = Wish(
-        source=Table(source, table, _columns(column or [])) if of_table else source,
-        format=Format.JSONL if of_table else None if form is Form.AUTO else Format(form.value),
+        source=Table(source, table, _columns(column or [])) if of_database else source,
+        format=Format.JSONL if table else None if form is Form.AUTO else Format(form.value),
         project=project,
+        origin=origin,
         dry_run=dry_run,
         accept_sensitive=accept_sensitive,
     )

@@ -28,6 +28,8 @@ class Format(StrEnum):
     SERVER_MEMORY = "server-memory"
     MARKDOWN = "markdown"
     MCP_MEMORY_SERVICE = "mcp-memory-service"
+    MCP_MEMORY = "mcp-memory"
+    MEMORY_MCP = "memory-mcp"
     MEM0 = "mem0"
 
 
@@ -143,16 +145,22 @@ def _collections() -> frozenset[str]:
 
 
 def _of_value(collection: str, value: Any) -> Format | None:
+    found: Format | None = None
     match value:
         case {"kind": ours.HEADER}:
-            return Format.MEMHUB
+            found = Format.MEMHUB
         case {"entityType": _} | {"relationType": _}:
-            return Format.SERVER_MEMORY
+            found = Format.SERVER_MEMORY
+        case {"tenant_id": _, "id": _, "content": _} | {"tenant_id": _, "id": _, "metadata": _}:
+            found = Format.MCP_MEMORY
+        case {"key": _, "metadata": {"tenantId": _}}:
+            found = Format.MCP_MEMORY
         case {"content_hash": _, "content": _}:
-            return Format.MCP_MEMORY_SERVICE
+            found = Format.MCP_MEMORY_SERVICE
         case {"memory": _} | {"source_payload": _} | {"payload": {"data": _}}:
-            return Format.MEM0
+            found = Format.MEM0
+        case {"category": _, "content": _, "metadata": _} | {"environment": _, "kind": _, "body": _}:
+            found = Format.MEMORY_MCP
         case {"content": _} if not collection:
-            return Format.JSONL
-        case _:
-            return None
+            found = Format.JSONL
+    return found

@@ -12,7 +12,7 @@ CHUNK_BYTES = 2**20
 ELEMENT_CHARACTERS_MAX = 16 * 2**20
 
 # Where known exports keep their memories; `data` wraps another document.
-COLLECTIONS = frozenset({"memories", "results", "records", "entities", "relations"})
+COLLECTIONS = frozenset({"memories", "results", "records", "entities", "relations", "vectors"})
 _WRAPPER = "data"
 
 _DECODER = json.JSONDecoder()

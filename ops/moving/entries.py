@@ -40,7 +40,8 @@ class Entry:
     """One memory as found, unchecked. `key` is what the other system knows it by, a text or a whole number; None: its
     content.
 
-    `status` None: SUPERSEDED with a successor, DELETED with a time of retirement alone, else ACTIVE.
+    `status` None: SUPERSEDED with a successor, DELETED with a time of retirement alone, else ACTIVE. `conversation` is
+    the one that alone may find it, and `origin` the tenant or such that it belongs to there.
     """
 
     place: Place
@@ -58,6 +59,9 @@ class Entry:
     status: object = None
     retired_at: object = None
     superseded_by: object = None
+    conversation: object = None
+    author_conversation: object = None
+    origin: str | None = None
     keeps: bool = False
     storied: bool = False
 
@@ -141,6 +145,7 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
     source = limits.source(entry.source)
     author = context.format if entry.author is None else _author(entry.author)
     key, successor = _known_by("id", entry.key), _known_by("superseded_by", entry.superseded_by)
+    conversation = _conversation("conversation", entry.conversation)
     if not context.accept_sensitive:
         refuse_secrets(content)
         refuse_labels(category=(category,), tags=tags, source=(source,), author=(author,))
@@ -166,7 +171,7 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
         importance=limits.importance(entry.importance),
         expires_at=expires_at,
         author_client=author,
-        author_conversation=None,
+        author_conversation=conversation or _conversation("author_conversation", entry.author_conversation),
         author_kind=limits.choice("author_kind", entry.author_kind, AuthorKind),
         source=source,
         reason=None,
@@ -179,7 +184,7 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
         project_id=context.project_id,
         # The source too: what stands in two files is said twice.
         memory_id=memory_id(context, f"{entry.source}\0{words.content_hash.hex()}" if key is None else key),
-        conversation=None,
+        conversation=conversation,
         status=status,
         created_at=created_at,
         retired_at=retired_at,
@@ -187,7 +192,7 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
         superseded_by=None if successor is None else memory_id(context, successor),
         revisions=(head,),
         attestations=(_attestation(head),),
-        events=(_imported(entry, context),),
+        events=(_imported(entry, context, conversation),),
         keeps=entry.keeps,
         storied=entry.storied,
         exact=False,
@@ -200,6 +205,10 @@ def _author(value: object) -> str:
             "author", f"must be a text of at most {limits.CLIENT_NAME_BYTES_MAX} bytes", next="Shorten it."
         )
     return limits.client_name(value)
+
+
+def _conversation(argument: str, value: object) -> str | None:
+    return None if value is None else limits.conversation(value, argument)
 
 
 def _known_by(argument: str, value: object) -> str | None:
@@ -239,7 +248,7 @@ def _attestation(head: Revision) -> Attestation:
     return Attestation(
         revision=head.revision,
         author_client=head.author_client,
-        author_conversation=None,
+        author_conversation=head.author_conversation,
         author_kind=head.author_kind,
         type=head.type,
         category=head.category,
@@ -251,12 +260,12 @@ def _attestation(head: Revision) -> Attestation:
     )
 
 
-def _imported(entry: Entry, context: Context) -> Event:
+def _imported(entry: Entry, context: Context, conversation: str | None) -> Event:
     details = {"format": context.format, "place": entry.place.told}
     return Event(
         event=IMPORTED,
         revision=1,
-        scope_key="",
+        scope_key=conversation or "",
         client=CLIENT,
         request_id=None,
         details=orjson.dumps(details).decode(),

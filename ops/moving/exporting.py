@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 import orjson
 
-from ops.moving.formats.ours import HEADER, VERSION
+from ops.moving.formats import ours
 from shared import statements
 
 PREFETCH_LINES = 20
@@ -32,16 +32,12 @@ async def export(
     Holds PREFETCH_LINES lines at a time, and its connection in a transaction to the end.
     """
     projects = memories = 0
-    yield "header", _line({"kind": HEADER, "version": VERSION})
+    yield "header", ours.header()
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         for project in await connection.fetch(_PROJECTS, tenant, project_id):
             projects += 1
-            yield "project", _line(orjson.loads(project["line"]))
+            yield "project", ours.line(orjson.loads(project["line"]))
             async for row in connection.cursor(_MEMORIES, project["id"], prefetch=PREFETCH_LINES):
                 memories += 1
-                yield "memory", _line(orjson.loads(row["line"]))
-    yield "end", _line({"kind": "end", "projects": projects, "memories": memories})
-
-
-def _line(value: object) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+                yield "memory", ours.line(orjson.loads(row["line"]))
+    yield "end", ours.end(projects=projects, memories=memories)

@@ -14,7 +14,7 @@ from ops.files import is_regular, naming, reading
 from ops.moving import detection, documents
 from ops.moving.detection import Format
 from ops.moving.entries import UNREADABLE, Context, Entry, life, unreadable
-from ops.moving.formats import generic, markdown, mcp_memory_service, mem0, ours, server_memory
+from ops.moving.formats import generic, markdown, mcp_memory, mcp_memory_service, mem0, memory_mcp, ours, server_memory
 from ops.moving.lines import Line, at, lines
 from ops.moving.lives import Item, Place, Problem
 
@@ -30,8 +30,12 @@ _PARSERS: dict[Format, Parse] = {
     Format.JSONL: generic.entries,
     Format.SERVER_MEMORY: server_memory.entries,
     Format.MCP_MEMORY_SERVICE: mcp_memory_service.entries,
+    Format.MCP_MEMORY: mcp_memory.entries,
+    Format.MEMORY_MCP: memory_mcp.entries,
     Format.MEM0: mem0.entries,
 }
+# Their records tell to whom or what they belong there, which one project here may not mix.
+PARTED = frozenset({Format.MCP_MEMORY, Format.MEMORY_MCP})
 
 
 _TABLES: dict[Format, Callable[[sqlite3.Connection], Iterator[tuple[Place, Any]]]] = {
@@ -43,12 +47,14 @@ _TABLES: dict[Format, Callable[[sqlite3.Connection], Iterator[tuple[Place, Any]]
 class Source:
     """One file or folder; `read_bytes` of `size_bytes` have been read so far."""
 
-    def __init__(self, path: Path, format: Format, context: Context, *, moved: bool) -> None:
-        """`moved` says that our own export goes to the context's project and not to those that it names."""
+    def __init__(self, path: Path, format: Format, context: Context, *, moved: bool, origin: str | None = None) -> None:
+        """`moved` says that our own export goes to the context's project and not to those that it names; of a form in
+        PARTED only what belongs to `origin` there is read."""
         self.path = path
         self.format = format
         self.read_bytes = 0
         self._context = context
+        self._origin = origin
         self._ours = ours.Reader(
             target=context.project_id if moved else None, accept_sensitive=context.accept_sensitive
         )
@@ -65,7 +71,7 @@ class Source:
                 with naming(self.path), self.path.open("rb") as file:
                     yield from self._tracked(file, self._ours.items(file))
             case _:
-                yield from self._entries(_PARSERS[self.format])
+                yield from self._entries()
 
     def again(self, held: Iterable[Place]) -> Iterator[Item]:
         """These places once more, the last first: what came later is what supersedes."""
@@ -110,15 +116,13 @@ class Source:
             except UnicodeDecodeError:
                 yield Problem(Place(name), "it is not UTF-8")
 
-    def _entries(self, parse: Parse) -> Iterator[Item]:
+    def _entries(self) -> Iterator[Item]:
         with naming(self.path):
             if self.format in _TABLES and detection.is_sqlite(self.path):
-                yield from self._rows(parse)
+                yield from self._rows(_PARSERS[self.format])
                 return
-            is_lines = detection.is_lines(self.path)
             with self.path.open("rb") as file:
-                found = _of_lines(file, parse) if is_lines else _of_document(file, parse)
-                yield from self._tracked(file, self._lives(found))
+                yield from self._tracked(file, self._lives(_found(file, self.path, self.format)))
 
     def _rows(self, parse: Parse) -> Iterator[Item]:
         try:
@@ -130,12 +134,26 @@ class Source:
 
     def _lives(self, found: Iterable[Entry | Problem]) -> Iterator[Item]:
         for entry in found:
-            yield entry if isinstance(entry, Problem) else life(entry, self._context)
+            if isinstance(entry, Problem):
+                yield entry
+            elif self._origin is None or entry.origin == self._origin:
+                yield life(entry, self._context)
 
     def _tracked(self, file: BinaryIO, items: Iterator[Item]) -> Iterator[Item]:
         for item in items:
             self.read_bytes = file.tell()
             yield item
+
+
+def origins(path: Path, format: Format) -> set[str]:
+    """To whom or what the memories of a form in PARTED belong there. Raises FileRefused."""
+    with naming(path), path.open("rb") as file:
+        return {entry.origin for entry in _found(file, path, format) if isinstance(entry, Entry) and entry.origin}
+
+
+def _found(file: BinaryIO, path: Path, format: Format) -> Iterator[Entry | Problem]:
+    parse = _PARSERS[format]
+    return _of_lines(file, parse) if detection.is_lines(path) else _of_document(file, parse)
 
 
 def _of_lines(file: BinaryIO, parse: Parse) -> Iterator[Entry | Problem]:

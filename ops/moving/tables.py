@@ -1,8 +1,8 @@
-"""A table of any PostgreSQL, written as the JSON Lines that any system can be written as."""
+"""A PostgreSQL of another memory server, written as lines that are imported: one that is known, or a table of any."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -10,11 +10,12 @@ from urllib.parse import unquote, urlsplit
 import asyncpg
 
 from ops.files import FileRefused, naming
+from ops.moving import databases
 from ops.moving.formats.generic import FIELDS
 from shared.database import connected
 from shared.errors import BackendBusy, BackendUnavailable
 
-SCHEMES = ("postgres://", "postgresql://")
+SCHEMES = ("postgres", "postgresql")
 
 _TOLD_MAX = 20
 _AT_ONCE = 1_000
@@ -42,34 +43,50 @@ SELECT format(
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One at `url`, of which `columns` gives a field of the JSON Lines the name of its column; else they are alike."""
+    """One at `url`, of which `columns` gives a field of the JSON Lines the name of its column; else they are alike.
+
+    `name` None: the tables of a program that is known.
+    """
 
     url: str
     name: str | None
     columns: Mapping[str, str]
 
 
-async def write(table: Table, path: Path, *, timeout_s: float) -> None:
-    """Every row a line, as of one instant. Raises FileRefused."""
+def is_url(source: str) -> bool:
+    """True for the URL of a PostgreSQL, also in SQLAlchemy's spelling, which names a driver."""
+    return source.partition("://")[0].partition("+")[0] in SCHEMES and "://" in source
+
+
+async def write(table: Table, path: Path, *, tenant: str, timeout_s: float) -> None:
+    """Every row a line, as of one instant; projects that are named there come to `tenant`. Raises FileRefused."""
+    scheme, _, rest = table.url.partition("://")
     try:
         async with (
-            connected(table.url, work="read", timeout_s=timeout_s) as connection,
+            connected(f"{scheme.partition('+')[0]}://{rest}", work="read", timeout_s=timeout_s) as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
         ):
-            await _write(connection, table, path)
+            with naming(path), path.open("wb") as file:
+                async for line in _lines(connection, table, tenant):
+                    file.write(line)
     except (BackendBusy, BackendUnavailable) as refused:
-        raise FileRefused(f"{_told(table.url)}: {refused.message}", next="Check the URL.") from None
+        raise FileRefused(f"{told(table.url)}: {refused.message}", next="Check the URL.") from None
 
 
-async def _write(connection: asyncpg.Connection, table: Table, path: Path) -> None:
+async def _lines(connection: asyncpg.Connection, table: Table, tenant: str) -> AsyncIterator[bytes]:
+    program = None if table.name else await databases.known(connection)
     try:
+        if program is not None:
+            async for line in databases.lines(connection, program, tenant=tenant):
+                yield line
+            return
         statement = await _statement(connection, table)
-        with naming(path), path.open("wb") as file:
-            async for (line,) in connection.cursor(statement, prefetch=_AT_ONCE):
-                file.write(line.encode() + b"\n")
+        async for (line,) in connection.cursor(statement, prefetch=_AT_ONCE):
+            yield line.encode() + b"\n"
     except asyncpg.PostgresError as refused:
+        what = program.program if program else table.name
         raise FileRefused(
-            f"{table.name}: {refused}.", next="Give a role that may read it, or a view that can be read."
+            f"{what}: {refused}.", next="Give a role that may read it, or a view that can be read."
         ) from None
 
 
@@ -78,7 +95,7 @@ async def _statement(connection: asyncpg.Connection, table: Table) -> str:
     if found is None:
         names = [name for (name,) in await connection.fetch(_NAMES)]
         missing = "which table holds the memories was not named" if table.name is None else f"no table {table.name}"
-        raise FileRefused(f"{_told(table.url)}: {missing}.", next=f"Give --table: {_listed(names)}.")
+        raise FileRefused(f"{told(table.url)}: {missing}.", next=f"Give --table: {_listed(names)}.")
     own = [name for (name,) in await connection.fetch(_COLUMNS, found)]
     columns = {field: field for field in sorted(FIELDS) if field in own} | dict(table.columns)
     if "content" not in columns or (unknown := sorted(set(columns.values()) - set(own))):
@@ -91,11 +108,11 @@ async def _statement(connection: asyncpg.Connection, table: Table) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    told = ", ".join(names[:_TOLD_MAX])
-    return f"{told} and {len(names) - _TOLD_MAX} more" if len(names) > _TOLD_MAX else told or "there is none"
+    listed = ", ".join(names[:_TOLD_MAX])
+    return f"{listed} and {len(names) - _TOLD_MAX} more" if len(names) > _TOLD_MAX else listed or "there is none"
 
 
-def _told(url: str) -> str:
+def told(url: str) -> str:
     """The database without a password."""
     parts = urlsplit(url)
     return f"{unquote(parts.hostname or 'localhost')}{parts.path}"

@@ -17,7 +17,7 @@ from ops.moving.detection import Format
 from ops.moving.lives import Event, Life, Problem, Project
 from ops.moving.planning import Plan, Planner, Twin, Written
 from ops.operating import CLIENT
-from shared import outbox, statements
+from shared import limits, outbox, statements
 from shared.domain import Status
 from shared.memories import races
 
@@ -229,4 +229,6 @@ def _event(event: str, details: dict[str, object], now: datetime) -> Event:
 def _reason(refused: Exception) -> str:
     """Which rule it breaks: never the row, which PostgreSQL puts into its detail."""
     constraint = getattr(refused, "constraint_name", None)
+    if constraint == "content_check":
+        return f"its content has more than {limits.CONTENT_BYTES_MAX:,} bytes, or none"
     return f"the schema refuses it ({constraint or type(refused).__name__})"

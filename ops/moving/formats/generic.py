@@ -2,7 +2,7 @@
 
 {"id": "17", "content": "…", "type": "DECISION", "category": "…", "tags": ["…"], "importance": 50,
  "created_at": "2026-01-01T00:00:00Z", "expires_at": null, "author": "…", "source": "…",
- "status": "ACTIVE", "superseded_by": "23", "retired_at": "2026-02-01T00:00:00Z"}
+ "status": "ACTIVE", "superseded_by": "23", "retired_at": "2026-02-01T00:00:00Z", "conversation": null}
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ops.moving.lives import Place, Problem
 FIELDS = frozenset(
     {
         "id", "content", "type", "category", "tags", "importance", "created_at", "expires_at", "author", "author_kind",
-        "source", "status", "superseded_by", "retired_at",
+        "source", "status", "superseded_by", "retired_at", "conversation",
     }
 )  # fmt: skip
 

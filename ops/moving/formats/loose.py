@@ -31,6 +31,11 @@ def tags(value: object) -> list[str]:
     return list(dict.fromkeys(tag for tag in cut if tag))[:TAGS_MAX]
 
 
+def shortened(value: str | None, bytes_max: int) -> str | None:
+    """As much of a text as has room, as it is."""
+    return None if value is None else value.encode()[:bytes_max].decode(errors="ignore")
+
+
 def _cut(value: str, bytes_max: int) -> str:
     # Whatever is no space and not printable goes: a tag in memhub is one line.
     printable = "".join(character if character.isprintable() else " " for character in value)

@@ -26,6 +26,20 @@ _LINE = re.compile(rb'"kind"\s*:\s*"(?:memhub-export|project|memory|end)"')
 ACKNOWLEDGED = "acknowledged_sensitive"
 
 
+def line(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def header() -> bytes:
+    """The first line of an export."""
+    return line({"kind": HEADER, "version": VERSION})
+
+
+def end(*, projects: int, memories: int) -> bytes:
+    """Its last line, without which it was cut."""
+    return line({"kind": "end", "projects": projects, "memories": memories})
+
+
 def is_line(text: bytes) -> bool:
     """Whether a line says that it is one of an export, however broken the rest of it is."""
     return _LINE.search(text) is not None
