@@ -6,8 +6,8 @@ import typer
 import typer.core
 
 _ORDER = (
-    "demo", "connect", "up", "status", "doctor", "dashboard", "token", "export", "import", "backup", "restore", "purge",
-    "migrate", "reembed", "calibrate", "jobs", "gc", "hook",
+    "demo", "connect", "up", "status", "doctor", "dashboard", "project", "token", "export", "import", "backup",
+    "restore", "purge", "migrate", "reembed", "calibrate", "jobs", "gc", "hook",
 )  # fmt: skip
 
 # The library that Typer checks values with speaks of inputs.

@@ -117,6 +117,16 @@ def commands_of(group: Any, words: str) -> Iterator[str]:
             yield f"{words} {name}"
 
 
+def groups_of(group: Any, words: str) -> Iterator[tuple[str, list[str]]]:
+    yield words, list(group.commands)
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from groups_of(command, f"{words} {name}")
+
+
+GROUPS = list(groups_of(typer.main.get_command(app), "memhub"))
+
+
 def test_every_command_is_tried() -> None:
     there = {*commands_of(typer.main.get_command(app), "memhub"), "memhub-server", "memhub-worker"}
     assert there == set(COMMANDS)
@@ -181,6 +191,15 @@ def test_help_is_shown_and_touches_nothing(name: str, telling: Callable[..., Tol
     assert (told.status, told.err) == (0, "")
     assert "usage" in told.out.lower()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "commands"), GROUPS, ids=[name for name, _ in GROUPS])
+def test_help_of_a_group_lists_its_commands(name: str, commands: list[str], telling: Callable[..., Told]) -> None:
+    # Fails when a command has no place in the order of `usage` and the order needs one.
+    told = telling(name, "--help")
+
+    assert (told.status, told.err) == (0, "")
+    assert [command for command in commands if f"│ {command} " not in told.out] == []
 
 
 @pytest.mark.parametrize(
