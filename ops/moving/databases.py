@@ -113,8 +113,10 @@ SELECT jsonb_build_object(
     'retired_at', CASE WHEN memory.supersedes_id IS NULL THEN memory.archived_at ELSE memory.updated_at END,
     'superseded_by', successor.id, 'successor_category', successor.category_path::text)::text AS line
 FROM memories AS memory
--- Named the other way round: it stands in what was replaced. What was merged into the same words names itself.
-LEFT JOIN memories AS successor ON successor.id = memory.supersedes_id AND successor.id <> memory.id
+-- Named the other way round: it stands in what was replaced. Words that came back name an older memory, or themselves:
+-- of such a ring, which has nothing live, the last is ended and follows nothing.
+LEFT JOIN memories AS successor
+    ON successor.id = memory.supersedes_id AND successor.id <> memory.id AND successor.created_at >= memory.created_at
 ORDER BY memory.created_at DESC, memory.id
 """
 _MEMORY_MCP_ENVIRONMENTS = """
@@ -126,7 +128,9 @@ SELECT jsonb_build_object(
              FROM memory_tags AS tagged JOIN tags AS tag ON tag.id = tagged.tag_id WHERE tagged.memory_id = memory.id),
     'author', (SELECT agent.name FROM memory_sources AS source JOIN agents AS agent ON agent.id = source.agent_id
                WHERE source.memory_id = memory.id ORDER BY source.created_at, source.id LIMIT 1),
-    'created_at', memory.created_at, 'expires_at', memory.expires_at, 'superseded_by', memory.superseded_by,
+    'created_at', memory.created_at, 'expires_at', memory.expires_at,
+    'superseded_by', (SELECT successor.id FROM memories AS successor
+                      WHERE successor.id = memory.superseded_by AND successor.env_id = memory.env_id),
     'retired_at', CASE WHEN memory.status NOT IN ('active', 'stale') THEN coalesce((
             SELECT min(lineage.created_at) FROM memory_lineage AS lineage
             WHERE lineage.parent_memory_id = memory.id AND lineage.relation = 'supersedes'

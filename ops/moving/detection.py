@@ -159,7 +159,9 @@ def _of_value(collection: str, value: Any) -> Format | None:
             found = Format.MCP_MEMORY_SERVICE
         case {"memory": _} | {"source_payload": _} | {"payload": {"data": _}}:
             found = Format.MEM0
-        case {"category": _, "content": _, "metadata": _} | {"environment": _, "kind": _, "body": _}:
+        case {"category": _, "content": _, "metadata": _} | {"category_path": _, "content": _}:
+            found = Format.MEMORY_MCP
+        case {"environment": _, "kind": _, "body": _}:
             found = Format.MEMORY_MCP
         case {"content": _} if not collection:
             found = Format.JSONL

@@ -14,6 +14,8 @@ ELEMENT_CHARACTERS_MAX = 16 * 2**20
 # Where known exports keep their memories; `data` wraps another document.
 COLLECTIONS = frozenset({"memories", "results", "records", "entities", "relations", "vectors"})
 _WRAPPER = "data"
+# What a listing of a cloud names where it stops.
+_MORE = frozenset({"nexttoken", "nextcontinuationtoken"})
 
 _DECODER = json.JSONDecoder()
 _BLANKS = " \t\r\n\ufeff"
@@ -45,8 +47,10 @@ def _object(reader: _Reader) -> Iterator[Element]:
     reader.expect("{")
     if reader.accept("}"):
         return
+    goes_on = False
     while True:
         key = reader.value()
+        goes_on = goes_on or str(key).lower() in _MORE
         reader.expect(":")
         opening = reader.peek()
         if key in COLLECTIONS and opening == "[":
@@ -59,7 +63,9 @@ def _object(reader: _Reader) -> Iterator[Element]:
             reader.value()
         if not reader.accept(","):
             reader.expect("}")
-            return
+            break
+    if goes_on:
+        raise BrokenDocument("its end: it is one page of a listing that goes on, to be listed whole")
 
 
 def _array(reader: _Reader, collection: str) -> Iterator[Element]:

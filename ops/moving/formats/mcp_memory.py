@@ -40,7 +40,7 @@ def _memory(place: Place, tenant: str, id: str, told: dict[str, Any]) -> Entry |
         place=place,
         content=told["content"],
         key=id,
-        type=loose.type_of(kind),
+        type=loose.type_of(category),
         category=category or own,
         tags=loose.tags([*tags, f"type:{own}"]) if category and own else tags,
         created_at=told.get("created_at"),

@@ -17,11 +17,12 @@ _PROJECTS = "projects"
 _DECISIONS = frozenset({"decision", "decisions"})
 # Its greatest: what is rather no expiry.
 _TTL_DAYS_MAX = 36_500
+_SALIENCE_UNSAID = 0.5
 
 
 def entries(place: Place, value: Any) -> list[Entry | Problem]:
     match value:
-        case {"category": str(category), "content": _}:
+        case {"category": str(category), "content": _} | {"category_path": str(category), "content": _}:
             return [] if category.startswith(_PRIMER) else [_of_path(place, category, value)]
         case {"environment": str(), "kind": "message"}:
             return [Problem(place, "it is a message between agents and no memory", "note")]
@@ -65,9 +66,11 @@ def _origin(category: str) -> str:
 def _expiry(told: dict[str, Any], days: object) -> object:
     """It counts from the last time that the memory was written."""
     written = told.get("updated_at") or told.get("created_at")
-    if not isinstance(days, int) or not 0 < days < _TTL_DAYS_MAX or not isinstance(written, str):
+    # Its callers write it as a text too.
+    counted = int(days) if isinstance(days, str) and days.isdecimal() and len(days) < 6 else days
+    if type(counted) is not int or not 0 < counted < _TTL_DAYS_MAX or not isinstance(written, str):
         return None
-    return (datetime.fromisoformat(written) + timedelta(days=days)).isoformat()
+    return (datetime.fromisoformat(written) + timedelta(days=counted)).isoformat()
 
 
 def _of_environment(place: Place, environment: str, told: dict[str, Any]) -> Entry:
@@ -79,7 +82,9 @@ def _of_environment(place: Place, environment: str, told: dict[str, Any]) -> Ent
         type=loose.type_of(told.get("kind")),
         category=loose.category(told.get("kind")),
         tags=loose.tags(told.get("tags")),
-        importance=round(salience * 100) if isinstance(salience, int | float) else None,
+        importance=round(salience * 100)
+        if isinstance(salience, int | float) and salience != _SALIENCE_UNSAID
+        else None,
         created_at=told.get("created_at"),
         expires_at=None if told.get("retired_at") else told.get("expires_at"),
         author=told.get("author"),
