@@ -235,7 +235,7 @@ def _require_empty(layout: Layout) -> None:
     if layout.cluster.exists() and any(layout.cluster.iterdir()):
         raise ConfigurationError(
             f"There is a database in {layout.root} already; it was left untouched.",
-            next=f"Set MEMHUB_DATA_DIR to an empty folder, or stop memhub and move {layout.cluster} away.",
+            next=f"Set MEMHUB_DATA_DIR to an empty folder, or move {layout.cluster} away: its server ends then.",
         )
 
 
@@ -276,4 +276,6 @@ async def _run(program: str, *arguments: str, writing: Path) -> None:
     if "No space left on device" in said or "Disk quota exceeded" in said:
         raise FileRefused(f"{writing}: the disk is full; nothing was left there.", next="Free space or name another.")
     reason = next((line for line in said.splitlines() if "error:" in line), said or f"exit code {running.returncode}")
+    if "end of file" in reason:
+        raise FileRefused(f"{arguments[-1]}: it ends too early; nothing was restored.", next="Take another backup.")
     raise BackendUnavailable(f"{program} failed: {reason}.", next="Mend what the message names, then run it again.")

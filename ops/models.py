@@ -19,9 +19,11 @@ from shared.settings import Settings
 _REFUSALS = (400, 404, 422)
 
 LIST_S_MAX = 60
-# In a process of its own: none but the embedder holds fastembed, and the command may watch a move for hours.
+# In a process of its own: none but the embedder holds fastembed, and the command may watch a move for hours. It reports
+# to nobody, see workers.embedding.
 _LIST = """
-import json
+import json, os
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 from fastembed import TextEmbedding
 print(json.dumps([model["model"] for model in TextEmbedding.list_supported_models()]))
 """

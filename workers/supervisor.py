@@ -14,7 +14,7 @@ from procrastinate.exceptions import ConnectorException
 from starlette.routing import Route
 
 from shared import fleet, logs, outbox
-from shared.embedded import IdleWatch, folder, stop_if_idle
+from shared.embedded import GroundWatch, IdleWatch, folder, stop_if_idle
 from shared.errors import BackendBusy, BackendUnavailable, ConfigurationError, DeadlineExceeded, UnknownOutcome
 from shared.settings import Settings
 from workers import shift
@@ -40,8 +40,8 @@ _GONE = (BackendUnavailable, BackendBusy, DeadlineExceeded, UnknownOutcome, Conn
 async def run(orders: Orders, settings: Settings, *, place: Place | None, detached: bool) -> None:
     """Works until SIGTERM, SIGINT or SIGHUP; detached also until its data folder is idle.
 
-    Detached it is what looks after the database of its data folder: it leaves none running that nobody uses.
-    Raises ConfigurationError and SchemaMismatch, which no waiting mends.
+    It leaves no embedded database running that nobody uses. Raises ConfigurationError and SchemaMismatch, which no
+    waiting mends.
     """
     stop = asyncio.Event()
     _stop_on_signals(stop, settings)
@@ -52,9 +52,7 @@ async def run(orders: Orders, settings: Settings, *, place: Place | None, detach
             while await _round(orders, settings, lasting, stop, detached=detached):
                 # Somebody came while we were leaving: the jobs are ours again.
                 logs.event("worker_stays")
-    if detached and embedded:
-        with suppress(BackendUnavailable):
-            await asyncio.to_thread(stop_if_idle, settings.data_dir)
+    await _leave(settings, detached=detached)
 
 
 async def once(orders: Orders, settings: Settings) -> None:
@@ -65,10 +63,18 @@ async def once(orders: Orders, settings: Settings) -> None:
             shift.opened(orders, settings, lasting) as opened,
         ):
             await opened.drain()
+        await _leave(settings, detached=False)
     except (ConnectorException, psycopg.Error) as lost:
         raise BackendUnavailable(
             f"The queue lost its database: {type(lost).__name__}.", next="Start again; nothing is lost."
         ) from None
+
+
+async def _leave(settings: Settings, *, detached: bool) -> None:
+    """Stops an embedded database that nobody uses; another worker that is there looks after it."""
+    if settings.database_url is None and (detached or not fleet.is_worker_alive(settings.data_dir)):
+        with suppress(BackendUnavailable):
+            await asyncio.to_thread(stop_if_idle, settings.data_dir)
 
 
 async def _round(orders: Orders, settings: Settings, lasting: Lasting, stop: asyncio.Event, *, detached: bool) -> bool:
@@ -87,10 +93,13 @@ async def _round(orders: Orders, settings: Settings, lasting: Lasting, stop: asy
 async def _watch(leave: asyncio.Event, stop: asyncio.Event, settings: Settings, *, detached: bool) -> bool:
     """Sets `leave` when it is time to; true when nobody has used the data folder for `worker_idle_s`."""
     watch = IdleWatch(settings.data_dir)
+    ground = GroundWatch(settings.data_dir) if settings.database_url is None else None
     try:
         while not stop.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), min(IDLE_POLL_S, settings.worker_idle_s))
+            if ground is not None and await asyncio.to_thread(ground.look):
+                logs.event("database_taken_away", level="WARNING")
             if detached:
                 fleet.bound_log(settings.data_dir)
                 if await asyncio.to_thread(watch.idle_for_s) > settings.worker_idle_s:

@@ -12,7 +12,7 @@ from uuid import UUID
 import asyncpg
 
 from ops.moving import continuing, rows
-from ops.moving.continuing import Apart, Continuation, Here, Key
+from ops.moving.continuing import APART, Apart, Continuation, Here, Key
 from ops.moving.lives import Life, Place, Problem
 from shared import statements
 from shared.domain import Status
@@ -60,7 +60,7 @@ class Planner:
     def __init__(self, connection: asyncpg.Connection, *, dry_run: bool) -> None:
         self._connection = connection
         self._dry_run = dry_run
-        self._seen: set[Key] = set()
+        self._seen: dict[Key, bytes | None] = {}
         self._seen_contents: dict[Said, Twin] = {}
         # Will leave the search tables when its successor is here.
         self._leaving_later: set[Key] = set()
@@ -84,7 +84,13 @@ class Planner:
         there: dict[Key, Life] = {}
         fresh: dict[Key, Life] = {}
         for life in lives:
-            if life.key in fresh or life.key in there or life.key in self._seen:
+            before = fresh.get(life.key) or there.get(life.key)
+            if before is not None and not _is_told(life, before):
+                # Compared with what is here by then, in the next round.
+                written.held.append(life.place)
+            elif self._seen.get(life.key, _words(life)) != _words(life) and not life.exact:
+                written.problems.append(Problem(life.place, APART.format(life.memory_id), "changed"))
+            elif before is not None or life.key in self._seen:
                 written.counts["known"] += 1
             elif life.key in here:
                 there[life.key] = life
@@ -97,9 +103,10 @@ class Planner:
             if isinstance(stand, Continuation):
                 further[key] = stand
                 continue
-            written.counts["known"] += 1
             if isinstance(stand, Apart):
                 written.problems.append(Problem(life.place, stand.reason, "changed"))
+            else:
+                written.counts["known"] += 1
         return list(fresh.values()), further
 
     async def _here(self, keys: Sequence[Key]) -> dict[Key, Here]:
@@ -123,7 +130,7 @@ class Planner:
         wanted = {_successor(life) for life in lives if life.superseded_by is not None}
         asked = sorted(wanted - {life.key for life in lives})
         found = await self._connection.fetch(_STANDING, *rows.columns(asked, 2)) if asked else []
-        there = self._seen | {asked[row["place"] - 1] for row in found}
+        there = self._seen.keys() | {asked[row["place"] - 1] for row in found}
         # From those that nothing succeeded on: a ring of successors never gets in.
         ready: list[Life] = []
         waiting = lives
@@ -217,11 +224,25 @@ class Planner:
     def remember(self, plan: Plan, now: datetime) -> None:
         """What a dry run would have written, so that it tells the doubles inside of what it reads."""
         for life in plan.born:
-            self._seen.add(life.key)
+            self._seen[life.key] = _words(life)
             said = _said(life, now)
             if said is not None:
                 self._seen_contents[said] = (life.memory_id, life.head.revision)
-        self._seen.update(life.key for life, _ in plan.twins if life.keeps)
+        self._seen.update((life.key, _words(life)) for life, _ in plan.twins if life.keeps)
+
+
+def _is_told(life: Life, before: Life) -> bool:
+    """True if an earlier record of the same memory tells as much."""
+    if life.exact:
+        return (life.revisions, life.attestations, life.events) == (
+            before.revisions, before.attestations, before.events,
+        )  # fmt: skip
+    told = (_words(life), life.status, life.superseded_by)
+    return told == (_words(before), before.status, before.superseded_by)
+
+
+def _words(life: Life) -> bytes | None:
+    return None if life.head.words is None else life.head.words.content_hash
 
 
 def _key(said: Said, twin: Twin) -> Key:

@@ -1,4 +1,4 @@
-"""The tool memory_conflicts: what replaced what and why, newest first."""
+"""The tool memory_conflicts: what replaced what, newest first."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CONFLICTS_LISTED = 20
 EXCERPT_CHARACTERS_MAX = 400
 
 DESCRIPTION = """\
-What replaced what in the project and why, newest first: each superseded memory beside its successor, with who \
-did it, when and what was given as reason. Use it to see how a decision came about or what changed lately; \
+What replaced what in the project, newest first: each superseded memory beside its successor and that one's source, \
+with who did it and when. Use it to see how a decision came about or what changed lately; \
 to find what holds now: memory_search.
 Example: {"limit": 10}
 state "open" is for contradictions that nobody settled. next_cursor gives the next page; memory_history has both \

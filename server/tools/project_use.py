@@ -11,7 +11,7 @@ from server.tools.parts import Project
 from server.tools.tool import Tool, writes
 from server.tools.views import View
 from shared import limits
-from shared.domain import Aliases, ProjectScope
+from shared.domain import Aliases, ProjectScope, Used
 
 DESCRIPTION = """\
 Find, or make, the project whose memory this work belongs to. Needed once, after PROJECT_REQUIRED or \
@@ -39,23 +39,30 @@ class ProjectUseResult(View):
 
 
 async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
-    aliases = _aliases(arguments)
-    if arguments.create and arguments.project is None and not aliases:
-        aliases = call.caller.aliases
+    project, aliases = arguments.project, _aliases(arguments)
+    names_nothing = project is None and not aliases
+    if names_nothing:
+        # As in all calls: what the setting or the header names, and the workspace where they name none.
+        project = call.caller.project
+        aliases = call.caller.aliases if arguments.create and project is None else {}
     if arguments.create and arguments.display_name:
         await call.screened({"display_name": arguments.display_name}, otherwise="If it is none, choose another name.")
-    links = arguments.create or (arguments.project is not None and bool(aliases))
+    links = arguments.create or (project is not None and bool(aliases))
     async with call.writing() if links else call.reading() as connection:
-        used = await call.projects.use(
-            connection,
-            call.caller.tenant,
-            call.caller.author,
-            project=arguments.project,
-            aliases=aliases,
-            create=arguments.create,
-            display_name=arguments.display_name,
-        )
-        unnamed = await call.unnamed(connection)
+        unnamed = await call.unnamed(connection) if names_nothing and not arguments.create else None
+        if unnamed is not None:
+            used = Used(outcome="resolved", project=unnamed)
+        else:
+            used = await call.projects.use(
+                connection,
+                call.caller.tenant,
+                call.caller.author,
+                project=project,
+                aliases=aliases,
+                create=arguments.create,
+                display_name=arguments.display_name,
+            )
+            unnamed = await call.unnamed(connection)
     call.project = used.project.slug
     return ProjectUseResult(
         outcome=used.outcome,
@@ -72,6 +79,11 @@ def _guidance(caller: Caller, used: ProjectScope, unnamed: ProjectScope | None) 
         return None
     if unnamed is not None:
         return f"Calls that name no project use {unnamed.slug}: give project={used.slug} in each that means this one."
+    if caller.project is not None:
+        return (
+            f"Calls that name no project mean {caller.project}, which is not there: give project={used.slug} in each,"
+            f" or make it with project={caller.project} and create=true."
+        )
     here = ", ".join(f"{kind}={value}" for kind, value in caller.aliases.items())
     tie = (
         f", or call project_use with project={used.slug}, create=true and {here} to tie this folder to it"

@@ -147,7 +147,7 @@ async def test_what_went_on_in_both_places_is_left_and_named(
     await sync(settings, other, tmp_path / "two.jsonl")
 
     told = capsys.readouterr()
-    assert "3 there already, 2 are told otherwise here and were left as they are." in told.out
+    assert "1 there already, 2 are told otherwise here and were left as they are." in told.out
     named = f"line 3: it is told otherwise here, as memory {revised}: left as it is here\n"
     named += f"line 4: it is told otherwise here, as memory {forgotten}: left as it is here\n"
     assert told.err.endswith(".jsonl.\n" + named)
@@ -263,7 +263,7 @@ async def test_what_was_purged_here_stays_empty_however_it_went_on(
 
     told = capsys.readouterr()
     assert f"as memory {restored}: left as it is here" in told.err
-    assert "2 there already, 1 is told otherwise here" in told.out
+    assert "1 there already, 1 is told otherwise here" in told.out
     assert b"zebra" not in b"".join(await exported(other, tmp_path / "after.jsonl"))
 
 
@@ -332,7 +332,7 @@ async def test_a_line_that_says_something_else_is_left_and_named(
     assert await bring(settings, tmp_path / "two.jsonl", project="moving") == 0
 
     told = capsys.readouterr()
-    assert "4 there already, 3 are told otherwise here" in told.out
+    assert "1 there already, 3 are told otherwise here" in told.out
     assert told.err == "".join(
         f"line {place + 1}: it is told otherwise here, as memory {ids[place]}: left as it is here\n"
         for place in range(3)
@@ -340,3 +340,24 @@ async def test_a_line_that_says_something_else_is_left_and_named(
     assert await live(connection) == [
         "Host 0 serves shard 0.", "Host 1 is gone.", "Host 2 serves shard 2.", "Host 3 serves shard 3.",
     ]  # fmt: skip
+
+
+async def test_an_id_that_comes_twice_in_a_file_is_as_in_two_files(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails when what a batch tells of a memory after the first record is taken for known: words were lost in silence.
+    said = [
+        {"id": "1", "content": "The first host."},
+        {"id": "2", "content": "The second host."},
+        {"id": "1", "content": "Another first host."},
+        {"id": "2", "content": "The second host.", "status": "DELETED"},
+        {"id": "2", "content": "The second host."},
+    ]
+    (tmp_path / "twice.jsonl").write_text(lines(said))
+
+    for dry_run, outcome in ((True, "2 would be imported"), (False, "2 imported")):
+        assert await bring(settings, tmp_path / "twice.jsonl", project="moving", dry_run=dry_run) == 0
+        told = capsys.readouterr()
+        assert told.err.startswith("line 3: it is told otherwise here, as memory ")
+        assert outcome in told.out
+    assert await live(connection) == ["The first host."]

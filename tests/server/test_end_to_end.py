@@ -70,6 +70,24 @@ def test_a_project_that_was_resolved_is_not_taken_for_the_one_in_use(tmp_path: P
         assert answered(raw, "memory_search", project="ledger")["results"] == []
 
 
+def test_project_use_that_names_nothing_is_as_every_call_that_names_nothing(tmp_path: Path, database_url: str) -> None:
+    # Fails without `names_nothing` in project_use: it knew of none where a search did, and made one of the folder.
+    with session(tmp_path, database_url, MEMHUB_PROJECT="shop") as raw:
+        elsewhere = answered(raw, "project_use", project="ledger", create=True)
+        assert elsewhere["guidance"] == (
+            "Calls that name no project mean shop, which is not there: give project=ledger in each,"
+            " or make it with project=shop and create=true."
+        )
+        made = answered(raw, "project_use", create=True)
+        assert (made["outcome"], made["slug"], "guidance" in made) == ("created", "shop", False)
+        assert answered(raw, "project_use")["slug"] == "shop"
+    with session(tmp_path, database_url, MEMHUB_PROJECT="") as raw:
+        raw.call("refused", "project_use")
+        assert "PROJECT_REQUIRED" in str(raw.result("refused"))
+        made = answered(raw, "project_use", create=True)
+        assert (made["outcome"], answered(raw, "project_use")["slug"]) == ("created", made["slug"])
+
+
 @pytest.mark.parametrize("end", ["stdin", "SIGTERM", "SIGKILL"])
 def test_a_write_in_flight_at_the_end_is_whole_or_absent_and_its_replay_tells_which(
     tmp_path: Path, database_url: str, end: str

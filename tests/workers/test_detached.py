@@ -21,6 +21,7 @@ from shared import embedded, fleet, opening
 from shared.settings import Settings
 from tests.workers.processes import QUICK, environment, worker
 from tests.workers.waiting import POLL_S, WAIT_S, until
+from workers import supervisor
 
 REGISTERED = "SELECT EXISTS (SELECT FROM memhub.fleet_workers)"
 ONLY_UPKEEP = {"MEMHUB_EMBEDDING_PROVIDER": "none"}
@@ -39,8 +40,12 @@ def made() -> Iterator[Path]:
 @pytest.fixture
 def data_dir(data_dir: Path, made: Path) -> Path:
     """A data folder with that database, copied: making one costs ten times as much."""
-    subprocess.run(["cp", "-a", made / "postgres", data_dir / "postgres"], check=True)
+    put(made, data_dir)
     return data_dir
+
+
+def put(made: Path, data_dir: Path) -> None:
+    subprocess.run(["cp", "-a", made / "postgres", data_dir / "postgres"], check=True)
 
 
 @pytest.fixture
@@ -183,6 +188,45 @@ async def _told_to_stop(data_dir: Path, settings: Settings, cluster: embedded.Cl
         await session.close()
     process.terminate()
     await eventually(lambda: not fleet.is_worker_alive(data_dir))
+
+
+async def test_a_database_that_is_moved_away_ends_and_the_one_in_its_place_is_served(
+    data_dir: Path, quick: Settings, made: Path
+) -> None:
+    # Fails without `ground.look` in `_watch`: the worker goes on where the folder went, and what was put in its place
+    # is never embedded.
+    with embedded.attach(data_dir) as cluster:
+        fleet.ensure_worker(data_dir, quick)
+        session = await asyncpg.connect(cluster.dsn)
+        await until(session, REGISTERED)
+        (pid,) = {process.pid for process in workers_of(data_dir)}
+        # It was seen in its place by then.
+        await asyncio.sleep(2 * supervisor.IDLE_POLL_S)
+        (data_dir / "postgres").rename(data_dir / "elsewhere")
+        await asyncio.to_thread(put, made, data_dir)
+        await eventually(lambda: not (data_dir / "elsewhere" / "postmaster.pid").exists())
+
+        await asyncio.to_thread(embedded.ensure_running, data_dir)
+        session = await asyncpg.connect(cluster.dsn)
+        await until(session, "SELECT bool_or(pid = $1) FROM memhub.fleet_workers", pid)
+        await session.close()
+    assert "database_taken_away" in fleet.worker_log(data_dir).read_text()
+    await eventually(lambda: not fleet.is_worker_alive(data_dir))
+
+
+@pytest.mark.parametrize("arguments", [("--once",), ()], ids=["once", "until told"])
+async def test_a_worker_in_the_foreground_leaves_no_database_that_nobody_uses(
+    data_dir: Path, quick: Settings, arguments: tuple[str, ...]
+) -> None:
+    # Fails without `_leave` at the end of `once` and of `run`.
+    with worker(*arguments, environment=environment("", data_dir, **ONLY_UPKEEP)) as running:
+        await eventually(lambda: embedded.is_running(data_dir))
+        if not arguments:
+            await asyncio.sleep(1)
+            running.send_signal(signal.SIGINT)
+        await asyncio.to_thread(running.wait, WAIT_S)
+
+    assert not embedded.is_running(data_dir)
 
 
 async def test_a_worker_stays_as_long_as_a_server_is_there(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import threading
@@ -231,11 +232,14 @@ async def test_a_move_says_that_no_worker_runs_and_that_none_serves_the_model(
 
 
 async def test_a_name_that_nobody_can_load_is_refused_at_once(
-    connection: asyncpg.Connection, database_url: str, data_dir: Path
+    connection: asyncpg.Connection, database_url: str, data_dir: Path, tmp_path: Path
 ) -> None:
     await registry.register(connection, name="old", dimension=8, floor=None)
-    unknown = await asyncio.to_thread(memhub.run, "reembed", "no/such-model", MEMHUB_DATABASE_URL=database_url)
+    told_where = {"MEMHUB_DATABASE_URL": database_url, "HOME": str(tmp_path)}
+    unknown = await asyncio.to_thread(memhub.run, "reembed", "no/such-model", **told_where)
     assert unknown.returncode == 1
+    # Without ORT_DISABLE_TELEMETRY in `models` the runtime leaves an id in the home to be known by.
+    assert os.listdir(tmp_path) == []
     assert "fastembed knows no model no/such-model. For a model of another provider set" in unknown.stderr
     assert "\n  memhub/minilm-int8\n" in unknown.stderr
     async with model_server(FakeEmbedder("old", 8)) as provider:
