@@ -133,7 +133,9 @@ def dashboard(
 
 @token_app.command("create")
 def token_create(  # noqa: PLR0917 - typer calls it by name
-    tenant: Annotated[str, typer.Option(metavar="TENANT", help="The tenant that the token opens.")],
+    tenant: Annotated[
+        str | None, typer.Option(metavar="TENANT", help="The tenant that the token opens: MEMHUB_TENANT, else local.")
+    ] = None,
     project: Annotated[
         str | None, typer.Option(metavar="PROJECT", help="Slug or UUID of the one project that it opens.")
     ] = None,

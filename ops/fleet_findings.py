@@ -91,7 +91,7 @@ def _workers(seen: Status, settings: Settings) -> Finding:
         names = ",".join(sorted(lacking))
         return Finding("workers", False, f"nobody serves {names}", f"Start one: memhub-worker --queues {names}")
     oldest = max(worker.heartbeat_age_s for worker in alive)
-    return Finding("workers", True, f"{len(alive)} alive, last heard {oldest:.0f} s ago or later")
+    return Finding("workers", True, f"{len(alive)} alive, each heard within {max(oldest, 1):.0f} s")
 
 
 def _jobs(seen: Status) -> Finding:

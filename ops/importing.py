@@ -29,7 +29,7 @@ from ops.operating import CLIENT, operating
 from ops.shell_projects import at_shell
 from ops.terminal import Terminal
 from ops.words import counted
-from shared import limits, projects
+from shared import limits, projects, workspace
 from shared.domain import Author
 from shared.errors import ProjectNotFound, ProjectRequired
 from shared.settings import Settings
@@ -146,10 +146,8 @@ def _told(source: str | Table) -> str:
 
 
 async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish, path: Path, format: Format) -> Report:
-    named = wish.project or (None if format is Format.MEMHUB else settings.project)
+    named = wish.project or (None if format is Format.MEMHUB else settings.project or await _here(connection, settings))
     moved = named is not None
-    if not moved and format is not Format.MEMHUB:
-        raise ProjectRequired("A project to import into was not named.", next="Give --project, such as my-app.")
     context = Context(
         format=format,
         project_id=await _project(connection, settings.tenant, named, wish.dry_run) if named else UUID(int=0),
@@ -162,6 +160,20 @@ async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish
     async with gathering(connection) if gathers else nullcontext():
         with bars.reading("importing", source.size_bytes) as progress, _seldom_collecting():
             return await importing.run(source, writer, progress=progress)
+
+
+async def _here(connection: asyncpg.Connection, settings: Settings) -> str:
+    """The project of the open folder, which is said. Raises ProjectRequired where it has none."""
+    try:
+        with at_shell():
+            found = await projects.resolve_alias(connection, settings.tenant, workspace.aliases_here())
+    except ProjectRequired:
+        raise ProjectRequired(
+            "A project to import into was not named, and this folder has none.",
+            next="Give --project, such as my-app, or set MEMHUB_PROJECT.",
+        ) from None
+    Terminal(stderr=True).print(f"Into the project {found.slug}, that of this folder.", soft_wrap=True)
+    return found.slug
 
 
 @contextmanager

@@ -30,9 +30,9 @@ _TTL = re.compile(r"(\d{1,6})([hd])", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What `memhub token create` was asked for, as typed."""
+    """What `memhub token create` was asked for, as typed; `tenant` None: that of the settings."""
 
-    tenant: str
+    tenant: str | None
     project: str | None
     name: str
     read_only: bool
@@ -41,7 +41,7 @@ class Wish:
 
 async def create(settings: Settings, wish: Wish, *, as_json: bool) -> int:
     """Prints the secret alone on stdout, and about it on stderr."""
-    tenant = limits.tenant(wish.tenant, "tenant")
+    tenant = settings.tenant if wish.tenant is None else limits.tenant(wish.tenant, "tenant")
     project = limits.project(wish.project)
     expires_at, ttl = _expiry(wish.expires)
     async with operating(settings, create=True, again=AGAIN) as connection, connection.transaction():

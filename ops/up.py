@@ -90,7 +90,7 @@ async def _access(settings: Settings) -> Access:
     if settings.api_key is not None:
         return Access("MEMHUB_API_KEY, or a token", f' --token "$MEMHUB_API_KEY" --tenant {settings.tenant}')
     if locked or settings.oauth_issuer is not None:
-        return Access("a token (memhub token create --tenant TENANT)", " --token TOKEN")
+        return Access("a token (memhub token create)", " --token TOKEN")
     return Access("everybody on this machine, until you make a token (memhub token create)")
 
 

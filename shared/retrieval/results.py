@@ -25,8 +25,9 @@ COUNTED_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Memories that the caller can find, counted up to COUNTED_MAX, and the share of them that has vectors."""
+    """Memories of the project that the caller can find, counted up to COUNTED_MAX, and the share that has vectors."""
 
+    project: str
     memories: int
     semantic_coverage: float
 
@@ -48,8 +49,8 @@ async def stored(
     assert row is not None
     memories = max(row["memories"], row["memories_counted"] or 0) if row["memories"] == COUNTED_MAX else row["memories"]
     if not memories or row["without_vector"] is None:
-        return Stored(row["memories"], 0.0)
-    return Stored(row["memories"], _share(memories - row["without_vector"], memories))
+        return Stored(scope.slug, row["memories"], 0.0)
+    return Stored(scope.slug, row["memories"], _share(memories - row["without_vector"], memories))
 
 
 async def shown(

@@ -83,7 +83,7 @@ COMMANDS = {
     "memhub restore": Command(use="{backup}", wrong=("",), database=Database.RESTORES),
     "memhub token create": Command(
         use="--tenant acme",
-        wrong=("", "--tenant ?", "--tenant acme --project ?", "--tenant acme --expires soon"),
+        wrong=("now", "--tenant ?", "--tenant acme --project ?", "--tenant acme --expires soon"),
         database=Database.MAKES,
     ),
     "memhub token list": Command(wrong=("now", "--tenant ?")),

@@ -258,7 +258,7 @@ async def test_a_filter_that_leaves_nothing_is_told_apart_from_silence(searcher:
 async def test_an_empty_project_says_that_nothing_is_stored(searcher: Searcher) -> None:
     found = await searcher.search("anything", NORTH)
 
-    assert found.guidance.startswith("Nothing is stored in this project yet")
+    assert found.guidance.startswith(f"Nothing is stored in the project {searcher.client.scope.slug} yet: ")
     assert found.semantic_coverage == 0
 
 
@@ -349,7 +349,7 @@ def test_the_first_pass_grows_with_the_project() -> None:
     ("memories", "told"), [(1, "1 memory"), (999, "999 memories"), (COUNTED_MAX, "1,000 memories or more")]
 )
 def test_a_count_that_ended_early_is_not_told_as_exact(memories: int, told: str) -> None:
-    stored = Stored(memories, 1.0)
+    stored = Stored("app", memories, 1.0)
     browsed = guidance.of_browsing(Search(), shown=1, more=False, stored=stored)
     silent = guidance.of_search(Search(query="q"), None, stored=stored, gated=0)
 
