@@ -40,9 +40,11 @@ def heading(kind: MemoryType) -> str:
 
 
 def line(content: str, memory_id: UUID, written_on: date) -> str:
-    """Further lines of a content are indented, so that none of them can pass for a heading or another memory."""
-    body = "\n  ".join(content.strip().splitlines())
-    return f"- {body} ({memory_id}, {written_on.isoformat()})\n"
+    """Further lines of a content are ruled off, so that none of them can pass for a heading or another memory: in
+    Markdown an indent alone makes a heading inside of the item."""
+    first, *further = content.strip().splitlines() or [""]
+    body = "\n".join([f"- {first}", *(f"  | {said}".rstrip() for said in further)])
+    return f"{body} ({memory_id}, {written_on.isoformat()})\n"
 
 
 def _group(kind: MemoryType, members: Sequence[Candidate]) -> str:
