@@ -17,7 +17,7 @@ MemoryId = Annotated[UUID, Checked(limits.memory_id, string())]
 Content = Annotated[str, Checked(limits.content, string("1-32,000 bytes of UTF-8"))]
 Tags = Annotated[
     tuple[str, ...] | None,
-    Checked(limits.tags, array(string(), items_max=limits.TAGS_MAX, description="Each max 64 bytes")),
+    Checked(limits.tags, array(string(), items_max=limits.TAGS_MAX, description="Each max 64 bytes; case matters")),
 ]
 Importance = Annotated[int | None, Checked(limits.importance, integer(0, 100))]
 RequestId = Annotated[str | None, Checked(limits.client_request_id, string("8-128 characters; makes a retry safe"))]
