@@ -114,7 +114,14 @@ async def _fill(settings: Settings, nascent: Path, path: Path) -> int:
         await connection.execute(_CREATE_SERVER_ROLE)
         await connection.execute(_CREATE_OPERATOR_ROLE)
         options = ("--single-transaction", "--exit-on-error", "--no-owner")
-        await _run("pg_restore", *options, f"--dbname={cluster.dsn}", str(path), writing=settings.data_dir)
+        try:
+            await _run("pg_restore", *options, f"--dbname={cluster.dsn}", str(path), writing=settings.data_dir)
+        except BackendUnavailable as failed:
+            if "end of file" not in failed.message:
+                raise
+            raise FileRefused(
+                f"{path}: it ends too early; nothing was restored.", next="Take another backup."
+            ) from None
         async with connection.transaction():
             for statement in _RELEASE_EVENTS:
                 await connection.execute(statement)
@@ -276,6 +283,4 @@ async def _run(program: str, *arguments: str, writing: Path) -> None:
     if "No space left on device" in said or "Disk quota exceeded" in said:
         raise FileRefused(f"{writing}: the disk is full; nothing was left there.", next="Free space or name another.")
     reason = next((line for line in said.splitlines() if "error:" in line), said or f"exit code {running.returncode}")
-    if "end of file" in reason:
-        raise FileRefused(f"{arguments[-1]}: it ends too early; nothing was restored.", next="Take another backup.")
     raise BackendUnavailable(f"{program} failed: {reason}.", next="Mend what the message names, then run it again.")

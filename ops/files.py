@@ -6,6 +6,7 @@ import errno
 import fcntl
 import io
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -17,7 +18,9 @@ from typing import Any, BinaryIO
 
 from shared.errors import MemhubError
 
-_PASSING = ".memhub-"
+_PASSING = ".memhub-passing-"
+# As mkstemp writes it: what lies beside under another name of ours, such as a client's backup, is no such file.
+_LEFT = re.compile(rf"\..+{re.escape(_PASSING)}[a-z0-9_]{{8}}")
 _UNLOCKED_S_MAX = 1.0
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -84,8 +87,9 @@ def sweep(folder: Path) -> None:
     """Removes what killed processes left in the folder under names of `passing`: whole or half, it may hold all that
     was ever said."""
     with suppress(OSError):
-        for left in folder.glob(f".*{_PASSING}*"):
-            _remove_unless_locked(left)
+        for left in folder.iterdir():
+            if _LEFT.fullmatch(left.name):
+                _remove_unless_locked(left)
 
 
 def _remove_unless_locked(left: Path) -> None:

@@ -96,8 +96,8 @@ class Wish:
 
 async def import_(settings: Settings, wish: Wish) -> int:
     """Imports and tells what became of it; 1 when something could not be read or looks like a credential."""
-    async with _at_hand(wish.source, settings) as path:
-        format = _form(wish, path)
+    async with _at_hand(wish.source, settings) as (path, found):
+        format = _form(wish, path, found)
         _require_one_origin(wish, path, format)
         async with operating(settings, create=True, again=AGAIN) as connection:
             report = await _import(connection, settings, wish, path, format)
@@ -105,15 +105,15 @@ async def import_(settings: Settings, wish: Wish) -> int:
     return 0 if report.complete else 1
 
 
-def _form(wish: Wish, path: Path) -> Format:
+def _form(wish: Wish, path: Path, found: Format | None) -> Format:
+    """`found` is that of what came from a database."""
     told = _told(wish.source)
-    if wish.format is Format.MEMHUB:
-        require_ours(path, told=told)
-    if isinstance(wish.source, Table) and wish.source.name is None:
-        found = detect(path, told=told)
+    if found is not None:
         if wish.format not in (None, found):
             raise FileRefused(f"{told}: it is a database of {found}.", next=f"Give --format {found}, or none.")
         return found
+    if wish.format is Format.MEMHUB:
+        require_ours(path, told=told)
     return wish.format or detect(path, told=told)
 
 
@@ -123,7 +123,8 @@ def _require_one_origin(wish: Wish, path: Path, format: Format) -> None:
         if wish.origin is not None:
             raise FileRefused(f"--from: nothing of {format} tells where it belongs.", next="Leave --from out.")
         return
-    there = sorted(origins(path, format))
+    is_lines = isinstance(wish.source, Table) or None
+    there = sorted(origins(path, format, is_lines=is_lines))
     told = ", ".join(there[:ORIGINS_TOLD_MAX]) + (", …" if len(there) > ORIGINS_TOLD_MAX else "")
     if wish.origin is not None and wish.origin not in there:
         raise FileRefused(f"--from: nothing belongs to {wish.origin} there.", next=f"Name one of: {told}.")
@@ -154,7 +155,8 @@ async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish
         now=await connection.fetchval(CLOCK),
         accept_sensitive=wish.accept_sensitive,
     )
-    source = Source(path, format, context, moved=moved, origin=wish.origin)
+    is_lines = isinstance(wish.source, Table) or None
+    source = Source(path, format, context, moved=moved, origin=wish.origin, is_lines=is_lines)
     writer = Writer(connection, format=format, moved=moved, dry_run=wish.dry_run)
     gathers = source.size_bytes >= GATHER_BYTES_MIN and not wish.dry_run
     async with gathering(connection) if gathers else nullcontext():
@@ -204,15 +206,17 @@ async def _project(connection: asyncpg.Connection, tenant: str, named: str, dry_
 
 
 @asynccontextmanager
-async def _at_hand(source: str | Table, settings: Settings) -> AsyncIterator[Path]:
-    """The source as a file or folder of this machine; what is fetched is gone afterwards."""
+async def _at_hand(source: str | Table, settings: Settings) -> AsyncIterator[tuple[Path, Format | None]]:
+    """The source as a file or folder here, and of a database its form; what is fetched is gone afterwards."""
     if isinstance(source, str):
         with _local(source) as path:
-            yield path
+            yield path, None
         return
     with _passing("fetched") as path:
-        await tables.write(source, path, tenant=settings.tenant, timeout_s=settings.connect_timeout_s)
-        yield path
+        found = await tables.write(
+            source, path, tenant=settings.tenant, timeout_s=settings.connect_timeout_s, bytes_max=FETCH_BYTES_MAX
+        )
+        yield path, found
 
 
 @contextmanager

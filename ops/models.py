@@ -55,7 +55,10 @@ async def check(settings: Settings, name: str) -> None:
 
 
 def _check_known(name: str) -> None:
-    listed = subprocess.check_output([sys.executable, "-P", "-c", _LIST], text=True, timeout=LIST_S_MAX)  # noqa: S603
+    try:
+        listed = subprocess.check_output([sys.executable, "-P", "-c", _LIST], text=True, timeout=LIST_S_MAX)  # noqa: S603
+    except subprocess.SubprocessError:
+        return
     known: list[str] = json.loads(listed)
     if name.lower() not in {each.lower() for each in known}:
         raise UnknownModel(name, _nearest_first(name, [PACKAGED_MODEL, *known]))

@@ -67,7 +67,11 @@ def import_(
     *,
     form: Annotated[Form, typer.Option("--format", help="What the source is; auto: as it looks.")] = Form.AUTO,
     project: Annotated[
-        str | None, typer.Option(metavar="PROJECT", help="The project to import into; made when it is not there.")
+        str | None,
+        typer.Option(
+            metavar="PROJECT",
+            help="The project to import into, made when it is not there; else that of the open folder.",
+        ),
     ] = None,
     origin: Annotated[
         str | None,
@@ -94,9 +98,11 @@ def import_(
     from ops.importing import AGAIN, Wish
     from ops.importing import import_ as bring
     from ops.moving.detection import Format
-    from ops.moving.tables import Table, is_url
+    from ops.moving.tables import Table, is_url, is_whole
 
     of_database = is_url(source)
+    if of_database and not is_whole(source):
+        raise typer.BadParameter("it is no whole URL", param_hint="SOURCE")
     if table and form not in (Form.AUTO, Form.JSONL):
         raise typer.BadParameter("a table is read as jsonl", param_hint="--format")
     if of_database and form not in (Form.AUTO, Form.JSONL, Form.MEMHUB, Form.MCP_MEMORY, Form.MEMORY_MCP):

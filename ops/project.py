@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import asyncpg
 import orjson
 from rich.table import Table
 
@@ -12,9 +13,9 @@ from ops.looking import looking
 from ops.operating import CLIENT, operating
 from ops.terminal import Terminal
 from ops.texts import shown
-from shared import limits, projects
+from shared import limits, projects, workspace
 from shared.domain import AliasKind
-from shared.errors import ProjectNotFound
+from shared.errors import InvalidArgument, ProjectNotFound, ProjectRequired
 from shared.settings import Settings
 
 AGAIN = "See `memhub project list` for what was done."
@@ -42,16 +43,39 @@ async def untie(settings: Settings, place: str, tenant: str | None) -> int:
     """Takes a folder or a repository off its project. Raises InvalidArgument, ProjectNotFound for an unknown one."""
     wanted = settings.tenant if tenant is None else limits.tenant(tenant, "tenant")
     aliases = _aliases(place)
+    named = next(iter(aliases.values()))
     async with operating(settings, again=AGAIN) as connection:
         slugs = await projects.untie(connection, wanted, CLIENT, aliases)
-    named = next(iter(aliases.values()))
+        still = await _still(connection, wanted, Path(named)) if "workspace_path" in aliases else None
     if not slugs:
         raise ProjectNotFound(
             f"PLACE: no project of tenant {wanted} is known by {named}.",
-            next="`memhub project list` shows what each is known by.",
+            next=still or "`memhub project list` shows what each is known by.",
         )
     print(f"{shown(named)} leads to {' and '.join(slugs)} no more; what is remembered there stays.")
+    if still is not None:
+        print(still)
     return 0
+
+
+async def _still(connection: asyncpg.Connection, tenant: str, folder: Path) -> str | None:
+    """By what the folder leads to a project all the same: its repository, which other folders share."""
+    remote = workspace.aliases(folder).get("git_remote")
+    if remote is None:
+        return None
+    try:
+        project = await projects.resolve_alias(connection, tenant, {"git_remote": remote})
+    except ProjectRequired:
+        return None
+    told = shown(remote)
+    return f"Its repository {told} leads to {project.slug}, from every clone: `memhub project untie {told}` ends that."
+
+
+def _resolved(place: str) -> Path:
+    try:
+        return Path(place).expanduser().resolve()
+    except RuntimeError:
+        raise InvalidArgument("PLACE", "names the home of nobody", next="Write the whole path.") from None
 
 
 def _aliases(place: str) -> dict[AliasKind, str]:
@@ -59,7 +83,5 @@ def _aliases(place: str) -> dict[AliasKind, str]:
     if not place.startswith(("/", ".", "~")) and not Path(place).is_dir():
         return {"git_remote": limits.canonical_git_remote(place)}
     # As it is listed; a server knows the folder that it runs in without links.
-    folder = limits.canonical_workspace_path(
-        place if place.startswith("/") else str(Path(place).expanduser().resolve())
-    )
+    folder = limits.canonical_workspace_path(place if place.startswith("/") else str(_resolved(place)))
     return {"workspace_path": folder, "git_remote": folder}

@@ -47,12 +47,14 @@ async def run(orders: Orders, settings: Settings, *, place: Place | None, detach
     _stop_on_signals(stop, settings)
     embedded = settings.database_url is None
     shown = fleet.shown_alive(settings.data_dir) if embedded and not detached else nullcontext()
-    with shown:
-        async with _lasting(orders, settings, place) as lasting:
-            while await _round(orders, settings, lasting, stop, detached=detached):
-                # Somebody came while we were leaving: the jobs are ours again.
-                logs.event("worker_stays")
-    await _leave(settings, detached=detached)
+    try:
+        with shown:
+            async with _lasting(orders, settings, place) as lasting:
+                while await _round(orders, settings, lasting, stop, detached=detached):
+                    # Somebody came while we were leaving: the jobs are ours again.
+                    logs.event("worker_stays")
+    finally:
+        await _leave(settings, detached=detached)
 
 
 async def once(orders: Orders, settings: Settings) -> None:
@@ -63,11 +65,12 @@ async def once(orders: Orders, settings: Settings) -> None:
             shift.opened(orders, settings, lasting) as opened,
         ):
             await opened.drain()
-        await _leave(settings, detached=False)
     except (ConnectorException, psycopg.Error) as lost:
         raise BackendUnavailable(
             f"The queue lost its database: {type(lost).__name__}.", next="Start again; nothing is lost."
         ) from None
+    finally:
+        await _leave(settings, detached=False)
 
 
 async def _leave(settings: Settings, *, detached: bool) -> None:
@@ -134,7 +137,8 @@ def _require_there(settings: Settings, *, before: bool) -> bool:
     there = settings.database_url is None and folder.locate(settings.data_dir).is_made
     if before and not there:
         raise ConfigurationError(
-            f"The database in {settings.data_dir} was deleted.", next="Restore a backup or begin anew, and start again."
+            f"The database in {settings.data_dir} was deleted or moved.",
+            next="Restore a backup or begin anew, and start again.",
         )
     return there
 

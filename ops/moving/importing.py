@@ -49,11 +49,11 @@ async def run(source: Source, writer: Writer, *, progress: Callable[[int], None]
         if not held:
             break
         left = await _pass(source, writer, source.again(held), report, progress)
-        if len(left) == len(held):
+        if len(left) == len(held) and not writer.wait_no_longer():
             break
         held = left
     for place in held:
-        report.tell(Problem(place, "what superseded it is neither here nor in the database"))
+        report.tell(Problem(place, "what superseded it did not come, and is not here"))
     return report
 
 
@@ -73,7 +73,7 @@ async def _pass(
                 held += written.held
                 progress(source.read_bytes)
         finally:
-            # The caller is about to close the file that it reads.
+            # It reads the file that is closed with it.
             making.cancel()
             await asyncio.wait({making})
     return held

@@ -62,8 +62,14 @@ class Planner:
         self._dry_run = dry_run
         self._seen: dict[Key, bytes | None] = {}
         self._seen_contents: dict[Said, Twin] = {}
-        # Will leave the search tables when its successor is here.
+        # Will leave the search tables when its successor is here, as long as that is waited for.
         self._leaving_later: set[Key] = set()
+        self._waits = True
+
+    def wait_no_longer(self) -> bool:
+        """Takes what did not leave for staying; False when nothing was about to."""
+        waited, self._leaving_later, self._waits = bool(self._leaving_later), set(), False
+        return waited
 
     async def plan(self, lives: Sequence[Life], now: datetime) -> Plan:
         plan = Plan(Written())
@@ -153,7 +159,8 @@ class Planner:
         continued = [further[life.key] for life in lives if life.key in further]
         leaving = {told.life.key for told in continued if told.moves}
         self._leaving_later -= leaving
-        self._leaving_later |= {key for key, told in further.items() if told.moves} - leaving
+        if self._waits:
+            self._leaving_later |= {key for key, told in further.items() if told.moves} - leaving
         twins = await self._twins(list(contents.values()), continued)
         left = {key for key, said in contents.items() if said in twins and _key(said, twins[said]) in leaving}
         twins = dict(self._seen_contents) | {

@@ -47,14 +47,24 @@ _TABLES: dict[Format, Callable[[sqlite3.Connection], Iterator[tuple[Place, Any]]
 class Source:
     """One file or folder; `read_bytes` of `size_bytes` have been read so far."""
 
-    def __init__(self, path: Path, format: Format, context: Context, *, moved: bool, origin: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        format: Format,
+        context: Context,
+        *,
+        moved: bool,
+        origin: str | None = None,
+        is_lines: bool | None = None,
+    ) -> None:
         """`moved` says that our own export goes to the context's project and not to those that it names; of a form in
-        PARTED only what belongs to `origin` there is read."""
+        PARTED only what belongs to `origin` there is read. `is_lines` None: it is told from the first line."""
         self.path = path
         self.format = format
         self.read_bytes = 0
         self._context = context
         self._origin = origin
+        self._lines = is_lines
         self._ours = ours.Reader(
             target=context.project_id if moved else None, accept_sensitive=context.accept_sensitive
         )
@@ -91,7 +101,7 @@ class Source:
                     yield from self._lives(_of_line(line, _PARSERS[self.format]))
 
     def _is_lines(self) -> bool:
-        if self.format is Format.MEMHUB:
+        if self.format is Format.MEMHUB or self._lines:
             return True
         return self.path.is_file() and not detection.is_sqlite(self.path) and detection.is_lines(self.path)
 
@@ -122,7 +132,7 @@ class Source:
                 yield from self._rows(_PARSERS[self.format])
                 return
             with self.path.open("rb") as file:
-                yield from self._tracked(file, self._lives(_found(file, self.path, self.format)))
+                yield from self._tracked(file, self._lives(_found(file, self.path, self.format, is_lines=self._lines)))
 
     def _rows(self, parse: Parse) -> Iterator[Item]:
         try:
@@ -145,15 +155,17 @@ class Source:
             yield item
 
 
-def origins(path: Path, format: Format) -> set[str]:
+def origins(path: Path, format: Format, *, is_lines: bool | None = None) -> set[str]:
     """To whom or what the memories of a form in PARTED belong there. Raises FileRefused."""
     with naming(path), path.open("rb") as file:
-        return {entry.origin for entry in _found(file, path, format) if isinstance(entry, Entry) and entry.origin}
+        found = _found(file, path, format, is_lines=is_lines)
+        return {entry.origin for entry in found if isinstance(entry, Entry) and entry.origin is not None}
 
 
-def _found(file: BinaryIO, path: Path, format: Format) -> Iterator[Entry | Problem]:
+def _found(file: BinaryIO, path: Path, format: Format, *, is_lines: bool | None) -> Iterator[Entry | Problem]:
     parse = _PARSERS[format]
-    return _of_lines(file, parse) if detection.is_lines(path) else _of_document(file, parse)
+    lined = detection.is_lines(path) if is_lines is None else is_lines
+    return _of_lines(file, parse) if lined else _of_document(file, parse)
 
 
 def _of_lines(file: BinaryIO, parse: Parse) -> Iterator[Entry | Problem]:

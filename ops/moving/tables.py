@@ -11,6 +11,8 @@ import asyncpg
 
 from ops.files import FileRefused, naming
 from ops.moving import databases
+from ops.moving.databases import Known
+from ops.moving.detection import Format
 from ops.moving.formats.generic import FIELDS
 from shared.database import connected
 from shared.errors import BackendBusy, BackendUnavailable
@@ -25,11 +27,6 @@ _NAMES = """
 SELECT format('%I.%I', schemaname, tablename) FROM pg_catalog.pg_tables
 WHERE schemaname NOT IN ('pg_catalog', 'information_schema', 'memhub')
 ORDER BY 1
-"""
-_COLUMNS = """
-SELECT attname FROM pg_catalog.pg_attribute
-WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped
-ORDER BY attnum
 """
 # In the order of their ids, so that a line that is told by its number is the same line in the next run.
 _ROWS = """
@@ -58,23 +55,40 @@ def is_url(source: str) -> bool:
     return source.partition("://")[0].partition("+")[0] in SCHEMES and "://" in source
 
 
-async def write(table: Table, path: Path, *, tenant: str, timeout_s: float) -> None:
-    """Every row a line, as of one instant; projects that are named there come to `tenant`. Raises FileRefused."""
+def is_whole(url: str) -> bool:
+    try:
+        return bool(urlsplit(url).scheme)
+    except ValueError:
+        return False
+
+
+async def write(table: Table, path: Path, *, tenant: str, timeout_s: float, bytes_max: int) -> Format:
+    """Every row a line, as of one instant, and the form of the lines; projects that are named there come to `tenant`.
+
+    Raises FileRefused, also for more than `bytes_max`.
+    """
     scheme, _, rest = table.url.partition("://")
     try:
         async with (
             connected(f"{scheme.partition('+')[0]}://{rest}", work="read", timeout_s=timeout_s) as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
         ):
+            program = None if table.name else await databases.known(connection)
             with naming(path), path.open("wb") as file:
-                async for line in _lines(connection, table, tenant):
+                async for line in _lines(connection, table, program, tenant):
                     file.write(line)
+                    if file.tell() > bytes_max:
+                        raise FileRefused(
+                            f"{told(table.url)}: it holds more than {bytes_max:,} bytes.", next="Give a view of a part."
+                        )
+            return Format.JSONL if program is None else program.format
     except (BackendBusy, BackendUnavailable) as refused:
         raise FileRefused(f"{told(table.url)}: {refused.message}", next="Check the URL.") from None
 
 
-async def _lines(connection: asyncpg.Connection, table: Table, tenant: str) -> AsyncIterator[bytes]:
-    program = None if table.name else await databases.known(connection)
+async def _lines(
+    connection: asyncpg.Connection, table: Table, program: Known | None, tenant: str
+) -> AsyncIterator[bytes]:
     try:
         if program is not None:
             async for line in databases.lines(connection, program, tenant=tenant):
@@ -96,7 +110,7 @@ async def _statement(connection: asyncpg.Connection, table: Table) -> str:
         names = [name for (name,) in await connection.fetch(_NAMES)]
         missing = "which table holds the memories was not named" if table.name is None else f"no table {table.name}"
         raise FileRefused(f"{told(table.url)}: {missing}.", next=f"Give --table: {_listed(names)}.")
-    own = [name for (name,) in await connection.fetch(_COLUMNS, found)]
+    own = await databases.columns(connection, table.name or "")
     columns = {field: field for field in sorted(FIELDS) if field in own} | dict(table.columns)
     if "content" not in columns or (unknown := sorted(set(columns.values()) - set(own))):
         missing = "no column content" if "content" not in columns else f"no column {', '.join(unknown)}"

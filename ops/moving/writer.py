@@ -76,6 +76,10 @@ class Writer:
         written.counts["projects"] += standing is None
         self._projects[project.project_id] = project.project_id if standing is None else standing["id"]
 
+    def wait_no_longer(self) -> bool:
+        """What was held back for what is about to go is held no more; False when nothing was."""
+        return self._planner.wait_no_longer()
+
     async def write(self, lives: Sequence[Life]) -> Written:
         """The batch in one transaction; what the schema refuses is found by halving, and told.
 

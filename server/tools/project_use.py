@@ -12,6 +12,7 @@ from server.tools.tool import Tool, writes
 from server.tools.views import View
 from shared import limits
 from shared.domain import Aliases, ProjectScope, Used
+from shared.projects import DEFAULT_SLUG
 
 DESCRIPTION = """\
 Find, or make, the project whose memory this work belongs to. Needed once, after PROJECT_REQUIRED or \
@@ -42,16 +43,16 @@ async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
     project, aliases = arguments.project, _aliases(arguments)
     names_nothing = project is None and not aliases
     if names_nothing:
-        # As in all calls: what the setting or the header names, and the workspace where they name none.
-        project = call.caller.project
-        aliases = call.caller.aliases if arguments.create and project is None else {}
+        # As in all calls: what the setting or the header names, over HTTP `default`, else the workspace.
+        project = call.caller.project or (DEFAULT_SLUG if call.caller.has_default else None)
+        aliases = call.caller.aliases if project is None else {}
     if arguments.create and arguments.display_name:
         await call.screened({"display_name": arguments.display_name}, otherwise="If it is none, choose another name.")
     links = arguments.create or (project is not None and bool(aliases))
     async with call.writing() if links else call.reading() as connection:
-        unnamed = await call.unnamed(connection) if names_nothing and not arguments.create else None
-        if unnamed is not None:
-            used = Used(outcome="resolved", project=unnamed)
+        if names_nothing and project is None and not arguments.create:
+            found = await call.projects.resolve_alias(connection, call.caller.tenant, aliases)
+            used = Used(outcome="resolved", project=found)
         else:
             used = await call.projects.use(
                 connection,
@@ -62,7 +63,7 @@ async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
                 create=arguments.create,
                 display_name=arguments.display_name,
             )
-            unnamed = await call.unnamed(connection)
+        unnamed = await call.unnamed(connection)
     call.project = used.project.slug
     return ProjectUseResult(
         outcome=used.outcome,

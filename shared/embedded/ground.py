@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -25,21 +26,33 @@ class GroundWatch:
     def look(self) -> bool:
         """True when the folder is another than at the last look; the server of that one is then asked to end."""
         ground = folder.identity(self._cluster)
+        if ground is None and self._may_be_there():
+            return False
         taken = self._ground is not None and ground != self._ground
         self._ground = ground
         if taken and self._server is not None:
             self._end(self._server)
-        if taken or self._server is None or not self._server.is_running():
-            self._server = self._find()
+        self._find()
         return taken
 
-    def _find(self) -> psutil.Process | None:
+    def _may_be_there(self) -> bool:
+        """True where the folder could not be looked at, which says nothing of it."""
+        try:
+            os.stat(self._cluster)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            pass
+        return True
+
+    def _find(self) -> None:
+        """Remembers the server that is in the folder now, which may be another than at the last look."""
         import psutil  # noqa: PLC0415 - half the import time of this package
 
-        pid = postmaster.find(self._cluster, runtime_account())
-        with suppress(psutil.Error):
-            return None if pid is None else psutil.Process(pid)
-        return None
+        with suppress(psutil.Error, OSError):
+            pid = postmaster.find(self._cluster, runtime_account())
+            if pid is not None:
+                self._server = psutil.Process(pid)
 
     def _end(self, server: psutil.Process) -> None:
         """By its start time it is known to be the same process still."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date
 from typing import assert_never
@@ -9,6 +10,8 @@ from uuid import UUID
 
 from shared.domain import MemoryType
 from shared.retrieval.selection import Candidate
+
+_MARKED = re.compile(r"#{1,6}(\s|$)|[-*+](\s|$)|\d+[.)](\s|$)|>|```|~~~|<")
 
 ORDER = (MemoryType.CONSTRAINT, MemoryType.DECISION, MemoryType.FACT, MemoryType.TASK)
 
@@ -40,10 +43,11 @@ def heading(kind: MemoryType) -> str:
 
 
 def line(content: str, memory_id: UUID, written_on: date) -> str:
-    """Further lines of a content are ruled off, so that none of them can pass for a heading or another memory: in
-    Markdown an indent alone makes a heading inside of the item."""
+    """Further lines of a content are ruled off, and a first one that is more than text in Markdown, so that none can
+    pass for a heading or another memory: an indent alone makes a heading inside of the item."""
     first, *further = content.strip().splitlines() or [""]
-    body = "\n".join([f"- {first}", *(f"  | {said}".rstrip() for said in further)])
+    mark = "- | " if _MARKED.match(first) else "- "
+    body = "\n".join([mark + first, *(f"  | {said}".rstrip() for said in further)])
     return f"{body} ({memory_id}, {written_on.isoformat()})\n"
 
 

@@ -194,7 +194,8 @@ SELECT asked.place, live.memory_id, live.revision_no, live.expires_at <= clock_t
 FROM unnest($1::uuid[], $2::text[], $3::bytea[]) WITH ORDINALITY AS asked (project_id, scope_key, content_hash, place)
 JOIN memhub.live_memories AS live
     ON live.project_id = asked.project_id AND live.scope_key = asked.scope_key
-    AND live.content_hash = asked.content_hash;
+    AND live.content_hash = asked.content_hash
+ORDER BY asked.place, live.memory_id;
 
 -- name: passed_words
 -- Which of these words held here before and hold no more, by place in the arrays; where it is known when they were said,

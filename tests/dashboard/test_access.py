@@ -50,7 +50,16 @@ async def test_the_key_opens_and_the_cookie_is_out_of_reach_of_scripts_and_other
 
 
 @pytest.mark.parametrize(
-    "wanted", ["/ops/../elsewhere", "//elsewhere/", "/ops\\elsewhere", "https://elsewhere/", "/other"]
+    "wanted",
+    [
+        "/ops/../elsewhere",
+        "/ops/%2e%2E/mcp",
+        "/ops/.%2e",
+        "//elsewhere/",
+        "/ops\\elsewhere",
+        "https://elsewhere/",
+        "/other",
+    ],
 )
 async def test_a_login_leads_to_no_page_but_our_own(guarded: Site, wanted: str) -> None:
     # Fails without `stays` in _inside.

@@ -288,7 +288,7 @@ async def test_the_dump_of_a_killed_backup_ends_with_it_and_the_next_one_removes
     # Fails without `_die_with`, and without `sweep` in `backup` or its look at the lock.
     process, dump = dumping
     (left,) = names_in(tmp_path)
-    assert left.startswith(".one.backup.memhub-")
+    assert left.startswith(".one.backup.memhub-passing-")
     monkeypatch.setattr("ops.files._UNLOCKED_S_MAX", 0)
     sweep(tmp_path)
     assert names_in(tmp_path) == [left]
@@ -297,11 +297,13 @@ async def test_the_dump_of_a_killed_backup_ends_with_it_and_the_next_one_removes
     process.communicate()
     assert psutil.wait_procs([dump], timeout=memhub.TIMEOUT_S)[1] == []
     assert names_in(tmp_path) == [left]
-    (tmp_path / ".one.backup.swp").touch()
+    others = [".claude.json.memhub-backup", ".one.backup.memhub-passing-backup", ".one.backup.swp"]
+    for name in others:
+        (tmp_path / name).touch()
     with pytest.raises(ConfigurationError, match="There is no database"):
         await backup(of(tmp_path / "none"), tmp_path / "two.backup")
 
-    assert names_in(tmp_path) == [".one.backup.swp"]
+    assert names_in(tmp_path) == others
 
 
 def until_running(target: Path) -> Path:

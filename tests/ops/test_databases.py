@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,59 @@ async def test_a_memory_of_a_conversation_that_is_not_named_is_not_for_all(
     assert await bring(settings, tmp_path / "rows.jsonl", project="moving") == 1
     assert "line 1: conversation: must be 1 to 512 printable ASCII" in capsys.readouterr().err
     assert await connection.fetchval("SELECT count(*) FROM memhub.memories") == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("('acme', '1', 'Said.'), ('', '2', 'Of nobody.')", "1 imported, 1 could not be read"),
+        ("('acme', '1', repeat('x', 1200000)), ('acme', '2', 'Said.')", "1 imported, 1 could not be read"),
+        ("('acme', '1', NULL)", "1 could not be read"),
+        ("(NULL, NULL, NULL)", "1 could not be read"),
+        (None, "there was nothing in it"),
+    ],
+    ids=["no tenant", "long first row", "no content", "nothing", "empty"],
+)
+async def test_a_known_database_is_known_whatever_its_rows_are(
+    settings: Settings,
+    theirs: asyncpg.Connection,
+    other_url: str,
+    capsys: pytest.CaptureFixture[str],
+    rows: str | None,
+    told: str,
+) -> None:
+    # Fails when its form is told from its first lines, or `origins` leaves the empty one out.
+    await written(theirs, "mcp-memory.sql")
+    await theirs.execute("TRUNCATE memories")
+    if rows is not None:
+        await theirs.execute(f"INSERT INTO memories (tenant_id, id, content) VALUES {rows}")
+
+    await brought(settings, other_url, project="moving")
+
+    assert told in capsys.readouterr().out
+
+
+async def test_labels_without_bounds_there_lose_no_memory(
+    settings: Settings, connection: asyncpg.Connection, theirs: asyncpg.Connection, other_url: str
+) -> None:
+    await written(theirs, "memory-mcp-environments.sql")
+    await theirs.execute(LASTING["memory-mcp-environments.sql"])
+    await theirs.execute("UPDATE agents SET name = repeat('long ', 100); UPDATE memories SET salience = 1.2")
+    assert await brought(settings, other_url, project="moving", origin="Fleet Tracker") == 0
+    heads = await connection.fetch(HEADS)
+    assert {row["importance"] for row in heads} == {100}
+    assert max(len(row["author_client"]) for row in heads) > 100
+
+
+async def test_where_a_memory_for_all_was_said_is_no_reason_to_refuse_it(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path
+) -> None:
+    # Fails when `_provenance` gives on what no conversation of ours can be.
+    row = {"tenant_id": "shop", "id": "1", "content": "For all.", "scope": "project", "conversation": "two words"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    assert await bring(settings, tmp_path / "rows.jsonl", project="moving") == 0
+    (head,) = await connection.fetch(HEADS)
+    assert (head["said"], head["conversation"]) == ("For all.", None)
 
 
 async def test_a_page_of_a_listing_is_told_to_be_one(

@@ -267,7 +267,7 @@ async def test_an_id_does_not_bring_back_what_was_replaced_here(
         told = capsys.readouterr()
         counted = f"1 {would}imported, 1 said already by a live memory, 3 say what was replaced or forgotten here"
         assert counted in told.out
-        assert told.err == "line 4: what superseded it is neither here nor in the database\n"
+        assert told.err == "line 4: what superseded it did not come, and is not here\n"
     live = await connection.fetch("SELECT content FROM memhub.live_memories JOIN memhub.memory_revisions"
                                   " USING (project_id, memory_id, revision_no) ORDER BY 1")  # fmt: skip
     assert [row["content"] for row in live] == ["Tests run on Node 22.", "Use multierr."]

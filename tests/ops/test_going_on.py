@@ -361,3 +361,21 @@ async def test_an_id_that_comes_twice_in_a_file_is_as_in_two_files(
         assert told.err.startswith("line 3: it is told otherwise here, as memory ")
         assert outcome in told.out
     assert await live(connection) == ["The first host."]
+
+
+async def test_what_is_held_for_a_successor_that_does_not_come_is_held_no_longer(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails without `wait_no_longer`: what says the same as a live memory was told as broken.
+    (tmp_path / "one.jsonl").write_text(lines([{"id": "a", "content": "The door is red."}]))
+    assert await bring(settings, tmp_path / "one.jsonl", project="moving") == 0
+    said = [{"id": "a", "content": "The door is red.", "superseded_by": "zz"}, {"content": "The door is red"}]
+    (tmp_path / "two.jsonl").write_text(lines(said))
+    capsys.readouterr()
+
+    assert await bring(settings, tmp_path / "two.jsonl", project="moving") == 1
+
+    told = capsys.readouterr()
+    assert "1 said already by a live memory, 1 could not be read" in told.out
+    assert told.err == "line 1: what superseded it did not come, and is not here\n"
+    assert await live(connection) == ["The door is red."]

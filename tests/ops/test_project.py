@@ -31,10 +31,16 @@ async def test_what_was_tied_to_the_wrong_project_is_untied_and_tied_anew(
     remote = "github.com/acme/payments"
     await _tie(database_url, "payments", {"workspace_path": str(tmp_path), "git_remote": remote})
     monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{remote}.git\n')
     untied = memhub.run("project", "untie", ".", MEMHUB_DATABASE_URL=database_url, MEMHUB_TENANT=TENANT)
 
+    # Fails without `_still`: the folder led there all the same, and nothing said so.
+    still = f"Its repository {remote} leads to payments, from every clone: `memhub project untie {remote}` ends that."
     assert (untied.returncode, untied.stderr) == (0, "")
-    assert untied.stdout == f"{tmp_path} leads to payments no more; what is remembered there stays.\n"
+    assert untied.stdout == f"{tmp_path} leads to payments no more; what is remembered there stays.\n{still}\n"
+    again = memhub.run("project", "untie", ".", MEMHUB_DATABASE_URL=database_url, MEMHUB_TENANT=TENANT)
+    assert (again.returncode, still in again.stderr) == (1, True)
     connection = await asyncpg.connect(database_url)
     with pytest.raises(ProjectRequired):
         await projects.resolve_alias(connection, TENANT, {"workspace_path": str(tmp_path)})

@@ -333,7 +333,7 @@ async def test_what_is_superseded_by_nobody_known_is_told(
     (tmp_path / "kept.jsonl").write_bytes(b"".join(kept))
 
     assert await bring(other, tmp_path / "kept.jsonl") == 1
-    assert capsys.readouterr().err.count("what superseded it is neither here nor in the database") == 2
+    assert capsys.readouterr().err.count("what superseded it did not come, and is not here") == 2
 
 
 async def test_a_time_that_is_still_to_come_is_refused(

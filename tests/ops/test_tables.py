@@ -106,6 +106,7 @@ async def test_a_database_that_does_not_answer_is_told_without_its_password(sett
     [
         (("notes.jsonl", "--table", "notes"), "--table"),
         (("postgresql:///x", "--format", "mem0"), "--format"),
+        (("postgresql://[bad/db",), "it is no whole URL"),
         (("postgresql:///x", "--table", "t", "--column", "body=content"), "must be FIELD=COLUMN"),
         (("postgresql:///x", "--table", "t", "--column", "content"), "must be FIELD=COLUMN"),
     ],

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import quote
 
 import asyncpg
@@ -227,6 +228,40 @@ async def test_a_worker_in_the_foreground_leaves_no_database_that_nobody_uses(
         await asyncio.to_thread(running.wait, WAIT_S)
 
     assert not embedded.is_running(data_dir)
+
+
+@pytest.mark.parametrize("arguments", [("--once",), ()], ids=["once", "until told"])
+async def test_a_worker_that_the_schema_refuses_leaves_no_database_either(
+    data_dir: Path, quick: Settings, arguments: tuple[str, ...]
+) -> None:
+    # Fails when `_leave` stands behind a success alone.
+    with embedded.attach(data_dir) as cluster:
+        session = await asyncpg.connect(cluster.dsn)
+        await session.execute("INSERT INTO memhub.schema_migrations SELECT 9999, 'later', checksum, applied_at"
+                              " FROM memhub.schema_migrations LIMIT 1")  # fmt: skip
+        await session.close()
+    with worker(*arguments, environment=environment("", data_dir, **ONLY_UPKEEP)) as running:
+        assert await asyncio.to_thread(running.wait, WAIT_S) == 1
+
+    assert not embedded.is_running(data_dir)
+
+
+async def test_a_folder_that_cannot_be_looked_at_is_not_taken_for_gone(
+    data_dir: Path, quick: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Fails without `_may_be_there` of GroundWatch: a file system that hesitates would cost a healthy server.
+    with embedded.attach(data_dir):
+        ground = embedded.GroundWatch(data_dir)
+        assert not ground.look()
+        monkeypatch.setattr(os, "stat", unlooked)
+        assert not ground.look()
+        monkeypatch.undo()
+        assert not ground.look()
+        assert embedded.is_running(data_dir)
+
+
+def unlooked(*_arguments: object, **_options: object) -> NoReturn:
+    raise PermissionError
 
 
 async def test_a_worker_stays_as_long_as_a_server_is_there(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from urllib.parse import unquote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -70,7 +71,8 @@ def _inside(request: Request, wanted: str) -> str:
     """The address after the login: one of our own pages, whatever a link asked for."""
     base = f"{request.scope.get('root_path', '')}/"
     safe = wanted.startswith(base) and not wanted.startswith("//") and "\\" not in wanted and wanted.isprintable()
-    stays = ".." not in wanted.partition("?")[0].split("/")
+    # A browser takes the encoded dots for dots.
+    stays = ".." not in unquote(wanted.partition("?")[0]).split("/")
     return wanted if safe and stays else base
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from ops.moving.entries import Entry
 from ops.moving.formats import loose
 from ops.moving.lives import Place, Problem
+from shared import limits
+from shared.errors import InvalidArgument
 
 # What it writes where no type was named.
 _NO_TYPE = "project"
@@ -28,8 +30,8 @@ def entries(place: Place, value: Any) -> list[Entry | Problem]:
 
 
 def _memory(place: Place, tenant: str, id: str, told: dict[str, Any]) -> Entry | Problem:
-    if told.get("content") is None:
-        return Problem(place, "it has no content")
+    if told.get("content") is None or not tenant:
+        return Problem(place, "it has no content" if tenant else "it has no tenant")
     kind = told.get("memory_type")
     category = loose.category(told.get("category"))
     own = loose.category(kind) if kind != _NO_TYPE else None
@@ -47,9 +49,17 @@ def _memory(place: Place, tenant: str, id: str, told: dict[str, Any]) -> Entry |
         source="mcp-memory",
         # The empty one is refused: without it the memory would be for all.
         conversation=(conversation or "") if is_scoped else None,
-        author_conversation=None if is_scoped else conversation,
+        author_conversation=None if is_scoped else _provenance(conversation),
         origin=tenant,
     )
+
+
+def _provenance(conversation: object) -> str | None:
+    """Where it was said, of a memory that is for all: no reason to refuse it."""
+    try:
+        return None if conversation is None else limits.conversation(conversation)
+    except InvalidArgument:
+        return None
 
 
 def _from_metadata(told: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from ops.moving.entries import Entry
 from ops.moving.formats import loose
 from ops.moving.lives import Place, Problem
+from shared import limits
 from shared.domain import MemoryType
 
 _SOURCE = "memory-mcp"
@@ -23,7 +24,7 @@ _SALIENCE_UNSAID = 0.5
 def entries(place: Place, value: Any) -> list[Entry | Problem]:
     match value:
         case {"category": str(category), "content": _} | {"category_path": str(category), "content": _}:
-            return [] if category.startswith(_PRIMER) else [_of_path(place, category, value)]
+            return [] if category == _PRIMER else [_of_path(place, category, value)]
         case {"environment": str(), "kind": "message"}:
             return [Problem(place, "it is a message between agents and no memory", "note")]
         case {"environment": str(), "status": "proposed"}:
@@ -74,7 +75,7 @@ def _expiry(told: dict[str, Any], days: object) -> object:
 
 
 def _of_environment(place: Place, environment: str, told: dict[str, Any]) -> Entry:
-    salience = told.get("salience")
+    author = told.get("author")
     return Entry(
         place=place,
         content=_text(told),
@@ -82,18 +83,22 @@ def _of_environment(place: Place, environment: str, told: dict[str, Any]) -> Ent
         type=loose.type_of(told.get("kind")),
         category=loose.category(told.get("kind")),
         tags=loose.tags(told.get("tags")),
-        importance=round(salience * 100)
-        if isinstance(salience, int | float) and salience != _SALIENCE_UNSAID
-        else None,
+        importance=_importance(told.get("salience")),
         created_at=told.get("created_at"),
         expires_at=None if told.get("retired_at") else told.get("expires_at"),
-        author=told.get("author"),
+        author=None if author is None else limits.client_name(author),
         source=_SOURCE,
         superseded_by=told.get("superseded_by"),
         retired_at=told.get("retired_at"),
         origin=environment,
         keeps=True,
     )
+
+
+def _importance(salience: object) -> int | None:
+    if not isinstance(salience, int | float) or salience == _SALIENCE_UNSAID:
+        return None
+    return round(min(max(salience, 0), 1) * 100)
 
 
 def _text(told: dict[str, Any]) -> str:
