@@ -106,7 +106,9 @@ def test_a_data_folder_that_was_deleted_is_told_and_the_next_start_begins_anew(t
             raw.send(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"})
             raw.answer("init")
             raw.call("use", "project_use", project="app", create=True)
-            assert raw.result("use")["structuredContent"]["outcome"] == "created"
+            used = raw.result("use")
+            assert not used.get("isError"), used
+            assert used["structuredContent"]["outcome"] == "created"
     finally:
         _kill_beside(data_dir, database=False)
         stop(data_dir)
