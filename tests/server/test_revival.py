@@ -12,10 +12,26 @@ import psutil
 import pytest
 
 from shared.embedded import stop
-from tests.server.processes import INITIALIZE, PRODUCT, running
+from tests.server.processes import INITIALIZE, PRODUCT, Raw, running
 from tests.server.test_end_to_end import answered
 
 REVIVED_S = 60
+
+
+def begun(raw: Raw) -> str:
+    """The outcome of the first call, which is asked to come again while a busy machine makes the database."""
+    deadline = time.monotonic() + REVIVED_S
+    number = 0
+    while True:
+        number += 1
+        raw.call(f"use {number}", "project_use", project="app", create=True)
+        answer = raw.result(f"use {number}")
+        if not answer.get("isError"):
+            outcome: str = answer["structuredContent"]["outcome"]
+            return outcome
+        assert answer["_meta"]["retryable"], answer
+        assert time.monotonic() < deadline, answer
+        time.sleep(1)
 
 
 @pytest.mark.timeout(180)
@@ -26,8 +42,7 @@ def test_a_server_brings_back_what_was_killed_beside_it(tmp_path: Path) -> None:
         with running(tmp_path, PRODUCT, MEMHUB_DATA_DIR=str(data_dir), MEMHUB_DATABASE_URL="") as raw:
             raw.send(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"})
             raw.answer("init")
-            raw.call("use", "project_use", project="app", create=True)
-            assert not raw.result("use").get("isError"), raw.result("use")
+            assert begun(raw) == "created"
             answered(raw, "memory_remember", content="Kept through it all.")
             _kill_beside(data_dir)
             deadline = time.monotonic() + REVIVED_S
@@ -65,8 +80,7 @@ def test_a_write_to_a_data_folder_that_was_deleted_is_never_called_done(tmp_path
     with running(tmp_path, PRODUCT, **where) as raw:
         raw.send(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"})
         raw.answer("init")
-        raw.call("use", "project_use", project="app", create=True)
-        assert not raw.result("use").get("isError"), raw.result("use")
+        assert begun(raw) == "created"
         # The session has its files open now, so that nothing of it needs a name.
         answered(raw, "memory_remember", content="Kept while the folder is there.")
         answered(raw, "memory_remember", content="This too.")
@@ -87,8 +101,7 @@ def test_a_data_folder_that_was_deleted_is_told_and_the_next_start_begins_anew(t
     with running(tmp_path, PRODUCT, **where) as raw:
         raw.send(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"})
         raw.answer("init")
-        raw.call("use", "project_use", project="app", create=True)
-        assert not raw.result("use").get("isError"), raw.result("use")
+        assert begun(raw) == "created"
         postmaster = psutil.Process(int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0]))
         _kill_beside(data_dir, database=False)
         shutil.rmtree(data_dir)
@@ -105,10 +118,7 @@ def test_a_data_folder_that_was_deleted_is_told_and_the_next_start_begins_anew(t
         with running(tmp_path, PRODUCT, **where) as raw:
             raw.send(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"})
             raw.answer("init")
-            raw.call("use", "project_use", project="app", create=True)
-            used = raw.result("use")
-            assert not used.get("isError"), used
-            assert used["structuredContent"]["outcome"] == "created"
+            assert begun(raw) == "created"
     finally:
         _kill_beside(data_dir, database=False)
         stop(data_dir)
