@@ -78,8 +78,10 @@ async def begin(connection: asyncpg.Connection, settings: Settings, name: str) -
                 f"Search is being moved to {building.name} already.",
                 next=f"Run `memhub reembed {building.name}` to finish that, or `memhub reembed --abort` to leave it.",
             )
-        await connection.execute(_BUILD, name, dimension, floor)
+        taken_up = await connection.fetchval(_BUILD, name, dimension, floor) is not None
         model = await _named(connection, name)
+        if taken_up:  # the name may lead to another model than when it was retired
+            model = await registry.learn_dimension(connection, model, dimension)
         if model.state == "building":
             await connection.execute(_FORGIVE, model.id, settings.embedding_attempts_max)
     return Begun("current" if model.state == "current" else "building", model)

@@ -203,12 +203,22 @@ async def test_a_move_that_is_left_can_be_begun_anew(
     assert await reembedding.abort(server_connection) is None
     with pytest.raises(ConfigurationError, match="aborted meanwhile"):
         await reembedding.switch(server_connection, SETTINGS, new)
-    assert (await reembedding.begin(server_connection, SETTINGS, "new")).model == new
+    assert (await reembedding.begin(server_connection, SETTINGS, "new")).model.id == new.id
 
 
-async def test_a_dimension_is_learnt_once(server_connection: asyncpg.Connection, old: RegisteredModel) -> None:
-    building = (await reembedding.begin(server_connection, SETTINGS, "new")).model
-    assert building.dimension == registry.DIMENSION_UNKNOWN
+async def test_a_model_that_was_retired_is_taken_up_without_the_dimension_that_it_had(
+    connection: asyncpg.Connection, server_connection: asyncpg.Connection, speaker: Client, new: RegisteredModel
+) -> None:
+    # Fails without learn_dimension in `begin`: nobody could tell that no worker has loaded it yet.
+    memory = await speaker.saved("Embedded in the new model.")
+    await embedded(connection, memory, new)
+    await reembedding.abort(server_connection)
+    assert (await reembedding.begin(server_connection, SETTINGS, "new")).model.dimension == 2  # its vectors are there
 
-    assert (await registry.learn_dimension(server_connection, building, 8)).dimension == 8
-    assert (await registry.learn_dimension(server_connection, building, 16)).dimension == 8
+    await reembedding.abort(server_connection)
+    await connection.execute("DELETE FROM memhub.live_vectors")
+    begun = (await reembedding.begin(server_connection, SETTINGS, "new")).model
+    assert (begun.id, begun.dimension) == (new.id, registry.DIMENSION_UNKNOWN)
+
+    await registry.learn_dimension(server_connection, begun, 3)
+    assert (await reembedding.begin(server_connection, SETTINGS, "new")).model.dimension == 3

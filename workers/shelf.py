@@ -77,7 +77,8 @@ class Shelf:
             wanted = [model for model in await registry.models(connection) if model.state != "retired"]
         taken = [await self._take(database, model) for model in wanted]
         self.models = {model.id: model for model in taken if model is not None}
-        await self._drop({own.name, *(model.name for model in self.models.values())})
+        # What is wanted and gives another dimension stays: whoever asks the endpoint is answered which.
+        await self._drop({own.name, *(model.name for model in wanted)})
 
     async def _take(self, database: Database, model: RegisteredModel) -> RegisteredModel | None:
         """The row of a model that is served from now on; None, and why in the log, where it cannot be."""
@@ -87,7 +88,7 @@ class Shelf:
                 return None
             self.served[model.name] = Inference(embedder)
         dimension = self.served[model.name].embedder.dimension
-        if model.dimension == registry.DIMENSION_UNKNOWN:
+        if model.dimension != dimension:
             async with database.connection("write") as connection:
                 model = await registry.learn_dimension(connection, model, dimension)
         if model.dimension == dimension:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -87,24 +88,27 @@ async def register(
 ) -> RegisteredModel | None:
     """The row of a loaded model, made current where the database has none; None where it uses another.
 
-    Commits. A floor that is given replaces the one of the row. Raises ConfigurationError when the row has
-    another dimension.
+    Commits. A floor that is given replaces the one of the row. Raises ConfigurationError when search uses vectors of
+    this name that have another dimension.
     """
     await connection.execute(_REGISTER, name, dimension, floor or FLOOR_DEFAULT)
     if floor is not None:
         await connection.execute(_SET_FLOOR, name, floor)
     row = next((model for model in await models(connection) if model.name == name), None)
-    if row is not None and row.dimension == DIMENSION_UNKNOWN:
-        row = await learn_dimension(connection, row, dimension)
     if row is not None and row.dimension != dimension:
+        row = await learn_dimension(connection, row, dimension)
+    if row is not None and row.state == "current" and row.dimension != dimension:
         raise ConfigurationError(
             f"MEMHUB_EMBEDDING_MODEL: {name} gives vectors of {dimension}, the database has it with {row.dimension}.",
-            next="Set MEMHUB_EMBEDDING_DIM as it was, or name the model otherwise and run `memhub reembed`.",
+            next=f"Let it give {row.dimension} again, for a model that has the choice by MEMHUB_EMBEDDING_DIM,"
+            " or give it another name and run `memhub reembed`.",
         )
     return row
 
 
 async def learn_dimension(connection: asyncpg.Connection, model: RegisteredModel, dimension: int) -> RegisteredModel:
-    """The row with the dimension that its model was found to have, unless it has one already. Commits."""
-    await connection.execute(_SET_DIMENSION, model.id, dimension, DIMENSION_UNKNOWN)
+    """The row with the dimension that its model was found to have, unless it has vectors of another. Commits."""
+    with suppress(asyncpg.ForeignKeyViolationError):
+        async with connection.transaction():
+            await connection.execute(_SET_DIMENSION, model.id, dimension)
     return next(each for each in await models(connection) if each.id == model.id)

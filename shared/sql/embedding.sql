@@ -14,8 +14,9 @@ ON CONFLICT DO NOTHING;
 UPDATE memhub.embedding_models SET floor = $2::real WHERE name = $1::text AND floor <> $2::real;
 
 -- name: set_dimension
--- Once: a model that has vectors keeps its dimension by their foreign key. $1 model int, $2 dimension int, $3 unknown int
-UPDATE memhub.embedding_models SET dimension = $2::int WHERE id = $1::int AND dimension = $3::int;
+-- A row without vectors was written by whoever had not loaded the model, or is left of what was served by its name
+-- before. Where it has some, live or of the past, their foreign keys raise. $1 model int, $2 dimension int
+UPDATE memhub.embedding_models SET dimension = $2::int WHERE id = $1::int AND dimension <> $2::int;
 
 -- name: claim_own
 -- The row that a job names and a batch of others beside it. No row comes back when its own is done, in hand, or was

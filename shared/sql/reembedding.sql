@@ -4,12 +4,13 @@
 SELECT id, name, dimension, floor, state FROM memhub.embedding_models WHERE state = 'current' ORDER BY id FOR UPDATE;
 
 -- name: build
--- A new model, or one that was retired; nothing for one that is being built. Run it with the current one locked, so
--- that two commands begin one after the other.
+-- A new model, or one that was retired; no row comes back for one that is current or being built. Run it with the
+-- current one locked, so that two commands begin one after the other.
 -- $1 name text, $2 dimension int, $3 floor real
 INSERT INTO memhub.embedding_models AS model (name, dimension, floor, state, created_at)
 VALUES ($1::text, $2::int, $3::real, 'building', clock_timestamp())
-ON CONFLICT (name) DO UPDATE SET state = 'building' WHERE model.state = 'retired';
+ON CONFLICT (name) DO UPDATE SET state = 'building' WHERE model.state = 'retired'
+RETURNING id;
 
 -- name: set_state
 -- $1 model int, $2 state text
