@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from shared.embedding.address import embedder_address
 from shared.embedding.client import QueryEmbedder
-from shared.embedding.models import Absent, EmbeddingModel, Reason
+from shared.embedding.models import Absent, EmbeddingModel
 from shared.embedding.registry import RegisteredModel
 from shared.settings import Settings
 
@@ -30,10 +30,10 @@ async def serves(embedder: QueryEmbedder, model: RegisteredModel) -> bool:
     return await asked(embedder, model) is None
 
 
-async def asked(embedder: QueryEmbedder, model: RegisteredModel) -> Reason | None:
+async def asked(embedder: QueryEmbedder, model: RegisteredModel) -> Absent | None:
     """Why queries get no vectors of the model, None when they do."""
     # Vectors are kept by text: another one asks the endpoint again.
     answer = await embedder.embed(
         f"Is {model.name} there? {next(_asked)}", model=EmbeddingModel(model.name, model.dimension)
     )
-    return answer.reason if isinstance(answer, Absent) else None
+    return answer if isinstance(answer, Absent) else None

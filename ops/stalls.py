@@ -48,7 +48,7 @@ class Stalls:
             return None
         answer = await asked(self._embedder, self._model)
         name = self._model.name
-        if answer is Reason.OTHER_MODEL:
+        if answer is not None and answer.reason is Reason.OTHER_MODEL:
             return (
                 f"No worker serves {name}: their MEMHUB_EMBEDDING_PROVIDER is another, or cannot load it (the log of a"
                 f" worker says `embedding_model_not_loaded`). Set MEMHUB_EMBEDDING_MODEL={name} and what its provider"
@@ -56,6 +56,6 @@ class Stalls:
             )
         if seen.error:
             return f"Nothing was embedded for {waited_s:.0f} s: {seen.error}"
-        if not seen.missing:
-            return f"All memories are embedded, but the embedding endpoint does not answer for {name}: {answer}."
+        if not seen.missing and answer is not None:
+            return f"All memories are embedded, but the embedding endpoint does not answer for {name}: {answer.reason}."
         return f"Nothing was embedded for {waited_s:.0f} s; `memhub status` and the log of a worker say more."

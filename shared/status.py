@@ -13,6 +13,7 @@ import orjson
 from shared import statements
 from shared.counters import Flushes
 from shared.database import Database, PoolUse
+from shared.embedding.registry import State
 from shared.outbox import QUEUES
 from shared.settings import Settings
 
@@ -57,7 +58,7 @@ class Model:
 
     id: int
     name: str
-    state: str
+    state: State
     dimension: int
     floor: float
     searchable: int

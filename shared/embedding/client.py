@@ -133,8 +133,10 @@ def _vector(body: bytes, model: EmbeddingModel) -> Vector | Absent:
         numbers = [float(number) for number in answer["data"][0]["embedding"]]
     except (ValueError, KeyError, IndexError, TypeError):
         return Absent(Reason.FAILED)
-    if name != model.name or len(numbers) != model.dimension:
+    if name != model.name:
         return Absent(Reason.OTHER_MODEL)
+    if len(numbers) != model.dimension:
+        return Absent(Reason.OTHER_MODEL, gives=len(numbers))
     length = math.hypot(*numbers)
     if not (length > 0 and math.isfinite(length)):
         return Absent(Reason.FAILED)

@@ -30,4 +30,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Absent:
+    """`gives` is the dimension of what was answered by the model's name, where it is another than the model's."""
+
     reason: Reason
+    gives: int | None = None

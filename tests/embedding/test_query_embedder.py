@@ -118,7 +118,6 @@ async def test_while_one_query_tries_the_others_go_without(path: Path, serve: Se
     ("body", "status", "reason"),
     [
         (GOOD.replace(b"tiny", b"other"), 200, Reason.OTHER_MODEL),
-        (GOOD.replace(b"[3, 4]", b"[3, 4, 5]"), 200, Reason.OTHER_MODEL),
         (b'{"error": {"code": "model_not_found"}}', 404, Reason.OTHER_MODEL),
         (b"no json", 200, Reason.FAILED),
         (b"[]", 200, Reason.FAILED),
@@ -134,6 +133,11 @@ async def test_an_answer_that_cannot_be_used_has_its_reason(
 ) -> None:
     async with serve(Server(body=body, status=status), Place(path=path)), asking(path) as queries:
         assert await queries.embed("q", model=MODEL) == Absent(reason)
+
+
+async def test_an_answer_of_another_dimension_says_of_which(path: Path, serve: Serve) -> None:
+    async with serve(Server(body=GOOD.replace(b"[3, 4]", b"[3, 4, 5]")), Place(path=path)), asking(path) as queries:
+        assert await queries.embed("q", model=MODEL) == Absent(Reason.OTHER_MODEL, gives=3)
 
 
 async def test_a_query_asked_again_costs_no_request(path: Path, serve: Serve) -> None:

@@ -58,3 +58,14 @@ async def live(speaker: Client) -> dict[str, UUID]:
         "private": private,
         "accepted": accepted,
     }
+
+
+async def employ(connection: asyncpg.Connection, *queues: str, seconds_ago: int = 1) -> None:
+    """A worker that serves these queues and was heard that long ago."""
+    await connection.execute(
+        """WITH worker AS (INSERT INTO procrastinate_workers (last_heartbeat)
+                           VALUES (now() - make_interval(secs => $1)) RETURNING id)
+           INSERT INTO memhub.fleet_workers SELECT id, 'host', 1, $2, 4, now() FROM worker""",
+        seconds_ago,
+        list(queues),
+    )

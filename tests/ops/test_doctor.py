@@ -6,6 +6,7 @@ from typing import Any
 
 import asyncpg
 import orjson
+import pytest
 
 from ops.finding import Finding
 from ops.fleet_findings import findings
@@ -14,23 +15,16 @@ from shared.settings import Settings
 from tests.memories.clients import Client
 from tests.ops import lively
 from tests.ops.conftest import Installation
+from tests.workers.fake import FakeEmbedder
+from tests.workers.processes import model_server
 
 AWAY = Settings(database_url="postgresql://somewhere/else")
 HERE = Settings()
+MODELS: Any = "http://models.test/v1"
 
 
 async def found(connection: asyncpg.Connection, settings: Settings = AWAY) -> dict[str, Finding]:
     return {finding.name: finding for finding in await findings(connection, settings)}
-
-
-async def employ(connection: asyncpg.Connection, *queues: str, seconds_ago: int = 1) -> None:
-    await connection.execute(
-        """WITH worker AS (INSERT INTO procrastinate_workers (last_heartbeat)
-                           VALUES (now() - make_interval(secs => $1)) RETURNING id)
-           INSERT INTO memhub.fleet_workers SELECT id, 'host', 1, $2, 4, now() FROM worker""",
-        seconds_ago,
-        list(queues),
-    )
 
 
 async def test_a_setting_that_differs_from_the_database_is_wrong_and_says_both_ways_out(
@@ -80,25 +74,84 @@ async def test_a_move_to_a_model_that_no_worker_can_load_is_wrong(connection: as
     assert move.mend.endswith("memhub reembed --abort")
 
 
+async def test_a_dimension_of_the_settings_that_differs_is_wrong_and_says_what_to_set(
+    connection: asyncpg.Connection,
+) -> None:
+    # Fails without _dimension among the findings.
+    remote = Settings(embedding_provider="openai", embedding_model="m", embedding_base_url=MODELS)
+    settings = remote.model_copy(update={"embedding_dim": 100})
+    await registry.register(connection, name="m", dimension=2, floor=None)
+    name = "dimension of m"
+    assert (await found(connection, settings))[name] == Finding(
+        name,
+        False,
+        "MEMHUB_EMBEDDING_DIM is 100 here, the database has it with 2",
+        "Unset it. As long as there are no vectors, a worker that starts writes what the model gives.",
+    )
+    speaker: Client = await lively.client(connection)
+    await speaker.saved("One.")
+    await connection.execute(
+        "INSERT INTO memhub.live_vectors (project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)"
+        " SELECT project_id, memory_id, revision_no, 1, 2, 0, '[1,0]' FROM memhub.live_memories"
+    )
+    assert (await found(connection, settings))[name].mend == "Unset it, or set it to 2."
+    assert name not in await found(connection, remote.model_copy(update={"embedding_dim": 2}))
+
+
+@pytest.mark.parametrize(("state", "mend"), [("current", "Let it give 2 again"), ("building", "Remove what is there")])
+async def test_a_dimension_of_the_endpoint_that_differs_is_wrong(
+    connection: asyncpg.Connection, state: str, mend: str
+) -> None:
+    # Fails without `gives` in the client's answer.
+    await registry.register(connection, name="m", dimension=2, floor=None)
+    speaker: Client = await lively.client(connection)
+    await speaker.saved("One.")
+    await connection.execute(
+        "INSERT INTO memhub.live_vectors (project_id, memory_id, revision_no, model_id, dimension, chunk_no, embedding)"
+        " SELECT project_id, memory_id, revision_no, 1, 2, 0, '[1,0]' FROM memhub.live_memories"
+    )
+    await connection.execute("UPDATE memhub.embedding_models SET state = $1", state)
+    async with model_server(FakeEmbedder("m", 3)) as provider:
+        url: Any = provider["MEMHUB_EMBEDDING_BASE_URL"]
+        told = await found(connection, Settings(embedder_url=url))
+
+    assert not told["dimension of m"].well
+    assert told["dimension of m"].detail == "the endpoint gives vectors of 3, the database has it with 2"
+    assert told["dimension of m"].mend.startswith(mend)
+
+
+async def test_a_floor_of_the_settings_that_differs_is_a_note(connection: asyncpg.Connection) -> None:
+    # Fails without _floor_note; with `==` the floor of the database, a real, would differ from itself.
+    await registry.register(connection, name="memhub/minilm-int8", dimension=384, floor=0.3)
+    same = (await found(connection, Settings(embedding_floor=0.3)))["embedding model"]
+    assert same == Finding("embedding model", True, "memhub/minilm-int8, floor 0.3")
+
+    other = (await found(connection, Settings(embedding_floor=0.4)))["embedding model"]
+    assert other.well
+    assert other.detail.endswith(
+        "MEMHUB_EMBEDDING_FLOOR is 0.4 here: a worker with that setting writes it over the database's"
+    )
+
+
 async def test_no_worker_is_wrong_with_a_database_of_ones_own_and_normal_with_the_embedded_one(
     connection: asyncpg.Connection,
 ) -> None:
     assert (await found(connection))["workers"].mend == "Start memhub-worker, with these settings."
     assert (await found(connection, HERE))["workers"].well
 
-    await employ(connection, "embed", "counters", "retention", seconds_ago=60)
+    await lively.employ(connection, "embed", "counters", "retention", seconds_ago=60)
     assert not (await found(connection))["workers"].well
 
 
 async def test_a_queue_that_nobody_serves_is_named_with_the_worker_to_start(connection: asyncpg.Connection) -> None:
-    await employ(connection, "embed")
+    await lively.employ(connection, "embed")
     workers = (await found(connection))["workers"]
     assert (workers.detail, workers.mend) == (
         "nobody serves counters,retention",
         "Start one: memhub-worker --queues counters,retention",
     )
 
-    await employ(connection, "counters", "retention")
+    await lively.employ(connection, "counters", "retention")
     assert (await found(connection))["workers"].well
 
 
@@ -108,7 +161,7 @@ async def test_failed_jobs_are_counted_with_a_reason_and_an_old_backlog_is_told(
     assert (await found(connection))["jobs"].detail == "1 waits, none failed"
 
     await connection.execute("UPDATE procrastinate_events SET at = now() - interval '1 h' WHERE job_id = $1", waiting)
-    await employ(connection, "embed", "counters", "retention")
+    await lively.employ(connection, "embed", "counters", "retention")
     late = (await found(connection))["jobs"]
     assert (late.well, late.detail) == (False, "1 waits, the oldest due for 60 min")
 
@@ -141,7 +194,7 @@ async def test_the_command_shows_them_and_exits_1_where_one_is_wrong(
     # The cluster of tests has no fsync.
     assert (ran.returncode, [each["name"] for each in told if not each["well"]]) == (1, ["durability", "workers"])
 
-    await employ(connection, "embed", "counters", "retention")
+    await lively.employ(connection, "embed", "counters", "retention")
     shown = installation.run("doctor", environment=url | {"MEMHUB_TENANTS": "x"})
     assert "no such setting: MEMHUB_TENANTS" in shown.stdout
     assert (shown.returncode, shown.stderr) == (1, "")
