@@ -20,7 +20,8 @@ from shared.embedding.models import Absent, EmbeddingModel, Reason, Vector
 QUERY_CHARS_MAX = 1_000
 VECTORS_KEPT_MAX = 256
 PAUSE_S = 1.0
-CONNECTIONS_MAX = 8
+# As many queries as a worker asks a provider at once; those of the packaged model wait in the worker, not here.
+CONNECTIONS_MAX = 16
 IDLE_S = 30
 
 

@@ -18,8 +18,9 @@ from shared.errors import ConfigurationError
 from shared.settings import Settings
 from workers.embedding import bedrock, providers
 from workers.embedding.bedrock import BedrockEmbedder
-from workers.embedding.embedder import Purpose
+from workers.embedding.embedder import REMOTE_QUERIES_AT_ONCE, Purpose
 from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable
+from workers.embedding.inference import Inference
 from workers.embedding.serving import Endpoint, Place
 
 Serve = Callable[[ASGIApp, Place], AbstractAsyncContextManager[Endpoint]]
@@ -36,6 +37,8 @@ class Runtime:
 
     status: int = 200
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    meeting: asyncio.Barrier | None = None
+    """Until as many requests are here at once, none is answered; without them, each is refused after a while."""
 
     def app(self) -> ASGIApp:
         return Starlette(routes=[Route("/model/{model:path}/invoke", self.invoke, methods=["POST"])])
@@ -43,11 +46,17 @@ class Runtime:
     async def invoke(self, request: Request) -> Response:
         body = json.loads(await request.body())
         self.requests.append((request.path_params["model"], body))
+        if self.meeting is not None:
+            try:
+                await asyncio.wait_for(self.meeting.wait(), 5)
+            except (TimeoutError, asyncio.BrokenBarrierError):
+                return JSONResponse({}, status_code=400)
         if self.status != 200:
             return JSONResponse({"message": "as told"}, status_code=self.status)
         if "inputText" in body:
             return JSONResponse({"embedding": [3.0, 4.0] + [0.0] * (body["dimensions"] - 2)})
-        return JSONResponse({"embeddings": [[float(n + 1)] + [0.0] * 1023 for n in range(len(body["texts"]))]})
+        lengths = [float(len(text)) for text in body["texts"]]
+        return JSONResponse({"embeddings": [[1.0, length] + [0.0] * 1022 for length in lengths]})
 
 
 @pytest.fixture
@@ -93,6 +102,21 @@ async def test_cohere_is_told_whether_it_reads_a_query(serve: Serve, made: Made)
             vectors = await asyncio.to_thread(embedder.embed, ["one", "two"], purpose=purpose)
             assert vectors.shape == (2, 1024)
     assert [body["input_type"] for _, body in runtime.requests] == ["search_document", "search_query"]
+
+
+async def test_queries_of_many_threads_are_asked_at_once_and_each_gets_its_own_vector(
+    serve: Serve, made: Made, caplog: pytest.LogCaptureFixture
+) -> None:
+    # Fails with one thread for queries in Inference; without max_pool_connections botocore says that it discards some.
+    runtime = Runtime()
+    async with serve(runtime.app(), Place(host="127.0.0.1")) as endpoint:
+        inference = Inference(made(endpoint, name=COHERE))
+        runtime.meeting = asyncio.Barrier(REMOTE_QUERIES_AT_ONCE)
+        asked = [inference.embed(["x" * n], purpose=Purpose.QUERY) for n in range(REMOTE_QUERIES_AT_ONCE)]
+        vectors = np.concatenate(await asyncio.gather(*asked))
+        await inference.close()
+    assert (vectors[:, 1] / vectors[:, 0]).round().tolist() == list(range(REMOTE_QUERIES_AT_ONCE))
+    assert "Connection pool is full" not in caplog.text
 
 
 @pytest.mark.parametrize(

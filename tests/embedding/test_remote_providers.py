@@ -3,6 +3,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from shared.embedding.address import EmbedderAddress
+from shared.embedding.client import QueryEmbedder
+from shared.embedding.models import Absent, EmbeddingModel
 from shared.errors import ConfigurationError
 from shared.settings import Settings
 from workers.embedding import providers
-from workers.embedding.embedder import Embedder, Purpose
+from workers.embedding.embedder import REMOTE_QUERIES_AT_ONCE, Embedder, Purpose
+from workers.embedding.endpoint import application
 from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable
 from workers.embedding.inference import Inference
 from workers.embedding.openai_compatible import ATTEMPTS_MAX
@@ -27,6 +32,7 @@ Serve = Callable[[ASGIApp, Place], AbstractAsyncContextManager[Endpoint]]
 Load = Callable[[Settings], Awaitable[Embedder]]
 
 LOOPBACK = Place(host="127.0.0.1")
+MEETING_S_MAX = 5
 
 
 @dataclass
@@ -38,6 +44,8 @@ class Provider:
     told: dict[str, Any] = field(default_factory=dict)
     answer: Callable[[list[str]], Any] | None = None
     requests: list[tuple[str | None, dict[str, Any]]] = field(default_factory=list)
+    meeting: asyncio.Barrier | None = None
+    """Until as many requests are here at once, none is answered; without them, each is refused after a while."""
 
     def app(self) -> ASGIApp:
         return Starlette(routes=[Route("/v1/embeddings", self.embeddings, methods=["POST"])])
@@ -45,6 +53,8 @@ class Provider:
     async def embeddings(self, request: Request) -> Response:
         body = json.loads(await request.body())
         self.requests.append((request.headers.get("authorization"), body))
+        if self.meeting is not None and not await met(self.meeting):
+            return JSONResponse({}, status_code=400)
         if self.refusals:
             error = {"message": "as told", "type": "invalid_request_error", "code": "model_not_found"} | self.told
             return JSONResponse({"error": error}, status_code=self.refusals.pop(0))
@@ -56,6 +66,15 @@ class Provider:
             {"index": index, "embedding": [len(text), *[0] * (self.dimension - 1)]}
             for index, text in reversed(list(enumerate(texts)))
         ]
+
+
+async def met(meeting: asyncio.Barrier) -> bool:
+    try:
+        async with asyncio.timeout(MEETING_S_MAX):
+            await meeting.wait()
+    except (TimeoutError, asyncio.BrokenBarrierError):
+        return False
+    return True
 
 
 def openai_settings(endpoint: Endpoint, **more: Any) -> Settings:
@@ -114,6 +133,49 @@ async def test_vectors_come_in_the_order_of_the_texts_at_unit_length(serve: Serv
     async with serve(provider.app(), LOOPBACK) as endpoint:
         vectors = await embed(await load(openai_settings(endpoint)), "0", "1")
     assert vectors == pytest.approx(np.array([[1, 0], [2**-0.5, 2**-0.5]]))
+
+
+def turned(texts: list[str]) -> list[dict[str, Any]]:
+    """A vector for each text that is a number, and that no other number has."""
+    numbers = [float(text) if text.isdigit() else 0.0 for text in texts]
+    return [{"index": index, "embedding": [1.0, number]} for index, number in enumerate(numbers)]
+
+
+async def test_a_provider_is_asked_as_many_queries_at_once_as_wait_and_each_gets_its_own_vector(
+    folder: Path, serve: Serve, load: Load
+) -> None:
+    # Fails with one thread for queries in Inference, and with fewer CONNECTIONS_MAX in the client of a server.
+    provider = Provider(answer=turned)
+    path = folder / "embedder.sock"
+    async with serve(provider.app(), LOOPBACK) as behind:
+        remote = await load(openai_settings(behind))
+        inference = Inference(remote)
+        address = EmbedderAddress("http://embedder/v1/embeddings", path)
+        provider.meeting = asyncio.Barrier(REMOTE_QUERIES_AT_ONCE)
+        async with (
+            serve(application({remote.name: inference}), Place(path=path)),
+            QueryEmbedder(address, timeout_s=2 * MEETING_S_MAX) as server,
+        ):
+            model = EmbeddingModel(remote.name, remote.dimension)
+            asked = [server.embed(str(number), model=model) for number in range(REMOTE_QUERIES_AT_ONCE)]
+            vectors = await asyncio.gather(*asked)
+        await inference.close()
+
+    assert [round(vector[1] / vector[0]) for vector in vectors if not isinstance(vector, Absent)] == list(
+        range(REMOTE_QUERIES_AT_ONCE)
+    )
+
+
+async def test_a_query_is_asked_beside_bulk_that_a_provider_is_slow_to_answer(serve: Serve, load: Load) -> None:
+    provider = Provider(answer=turned)
+    async with serve(provider.app(), LOOPBACK) as endpoint:
+        inference = Inference(await load(openai_settings(endpoint)))
+        provider.meeting = asyncio.Barrier(2)
+        bulk, query = await asyncio.gather(
+            inference.embed(["1"], purpose=Purpose.DOCUMENT), inference.embed(["2"], purpose=Purpose.QUERY)
+        )
+        await inference.close()
+    assert (len(bulk), len(query)) == (1, 1)
 
 
 async def test_a_long_list_goes_in_bounded_batches(serve: Serve, load: Load) -> None:

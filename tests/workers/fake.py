@@ -20,6 +20,7 @@ class FakeEmbedder:
 
     window_tokens = 256
     batch_texts_max = 8
+    queries_at_once = 1
 
     def __init__(self, name: str = "fake", dimension: int = DIMENSION) -> None:
         self.name = name

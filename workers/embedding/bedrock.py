@@ -11,7 +11,7 @@ import orjson
 
 from shared.errors import ConfigurationError
 from workers.embedding import tokens
-from workers.embedding.embedder import Purpose, Vectors, normalised
+from workers.embedding.embedder import REMOTE_QUERIES_AT_ONCE, Purpose, Vectors, normalised
 from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable, word
 
 ATTEMPTS_MAX = 4
@@ -25,6 +25,7 @@ class BedrockEmbedder:
     """A Titan or Cohere model; retries are botocore's own, ATTEMPTS_MAX in all."""
 
     batch_texts_max = 64
+    queries_at_once = REMOTE_QUERIES_AT_ONCE  # boto3's sessions are for one thread, its clients for many
     window_tokens = WINDOW_TOKENS
 
     def __init__(self, *, name: str, dimension: int | None, endpoint_url: str | None, timeout_s: float) -> None:
@@ -126,6 +127,7 @@ def _client(*, endpoint_url: str | None, timeout_s: float) -> tuple[Any, tuple[t
     config = importlib.import_module("botocore.config").Config(
         connect_timeout=timeout_s,
         read_timeout=timeout_s,
+        max_pool_connections=REMOTE_QUERIES_AT_ONCE + 1,  # and bulk; what is beyond it is closed after each call
         retries={"mode": "standard", "total_max_attempts": ATTEMPTS_MAX},
     )
     failures = importlib.import_module("botocore.exceptions")

@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 Vectors = npt.NDArray[np.float32]
 
+REMOTE_QUERIES_AT_ONCE = 16
+"""Of a provider behind a network: with 100 ms each that is 160 queries a second, where one lane gave ten."""
+
 
 class Purpose(StrEnum):
     """Some models embed a question otherwise than the text that answers it."""
@@ -20,7 +23,7 @@ class Purpose(StrEnum):
 
 
 class Embedder(Protocol):
-    """One loaded model. `embed` blocks, and two threads may call it at once."""
+    """One loaded model. `embed` blocks, and threads may call it at once: `queries_at_once` and one for bulk."""
 
     @property
     def name(self) -> str: ...
@@ -36,6 +39,11 @@ class Embedder(Protocol):
     @property
     def batch_texts_max(self) -> int:
         """How many texts one call of `embed` takes."""
+        ...
+
+    @property
+    def queries_at_once(self) -> int:
+        """How many calls of `embed` for queries are worth running side by side: waiting is, computing is not."""
         ...
 
     def embed(self, texts: Sequence[str], *, purpose: Purpose) -> Vectors:

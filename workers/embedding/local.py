@@ -29,6 +29,7 @@ class LocalEmbedder:
     # Small batches of texts of like length: 73 texts/s with 8, 47 with 64 (padding, and memory beyond the
     # caches); in the order they came 44 and 25. One thread, texts of 10 to 80 words.
     batch_texts_max = 8
+    queries_at_once = 1  # side by side they take each other's processor, and all of them come late
     window_tokens = WINDOW_TOKENS
 
     def __init__(self, model: TextEmbedding, *, name: str, dimension: int, tokenizer: Tokenizer | None) -> None:

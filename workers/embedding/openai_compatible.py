@@ -12,7 +12,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from shared.embedding.address import embeddings_url, without_credentials
 from workers.embedding import tokens
-from workers.embedding.embedder import Purpose, Vectors, normalised
+from workers.embedding.embedder import REMOTE_QUERIES_AT_ONCE, Purpose, Vectors, normalised
 from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable, word
 
 ATTEMPTS_MAX = 4
@@ -24,6 +24,7 @@ class OpenAICompatibleEmbedder:
     """A model behind HTTP. Busy and broken answers are tried again, ATTEMPTS_MAX times in all."""
 
     batch_texts_max = 64
+    queries_at_once = REMOTE_QUERIES_AT_ONCE  # client and retrying are for threads: what they keep of a call is its own
     # By the estimate of `tokens`; a quarter of what small models read, so that a worse tokenizer still fits.
     window_tokens = WINDOW_TOKENS
 
