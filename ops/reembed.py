@@ -33,11 +33,13 @@ LOOKS_MAX = 2_000_000
 
 async def reembed(settings: Settings, name: str | None) -> int:
     """Registers, owes, watches and switches; a second run goes on where the first one was."""
-    wanted = name or registry.configured_name(settings)
-    if wanted is None:
+    configured = registry.configured_name(settings)
+    if configured is None:
         raise ConfigurationError(
-            "The settings name no embedding model to move to.", next="Name one: memhub reembed MODEL"
+            "MEMHUB_EMBEDDING_PROVIDER is none: these settings embed nothing, so they can move to no model.",
+            next="Set it here as the workers that are to embed have it, with what it needs, and run this again.",
         )
+    wanted = name or configured
     async with _connected(settings) as connection, asking(settings) as embedder:
         if wanted not in {model.name for model in await registry.models(connection) if model.state == "current"}:
             await models.check(settings, wanted)

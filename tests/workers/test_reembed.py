@@ -30,7 +30,7 @@ from shared.settings import Settings
 from tests.ops import memhub
 from tests.workers.conftest import AUTHOR, Write
 from tests.workers.fake import FakeEmbedder
-from tests.workers.processes import EXIT_S, environment, model_server, worker
+from tests.workers.processes import EXIT_S, environment, model_server, ran, worker
 from tests.workers.waiting import until
 
 STATE = "SELECT state FROM memhub.embedding_models WHERE name = $1"
@@ -50,6 +50,7 @@ SELECT count(*) >= 2 FROM memhub.fleet_runs WHERE actor = 'sweep_embeddings' AND
 """
 QUERY = "zebra quagga"
 SMALL_BATCHES = {"MEMHUB_EMBEDDING_BATCH_ROWS": "8"}
+NONE = {"MEMHUB_EMBEDDING_PROVIDER": "none"}
 
 
 @dataclass
@@ -205,7 +206,7 @@ async def test_a_move_says_that_no_worker_runs_and_that_none_serves_the_model(
         with worker(environment=settings):
             await begun(connection, write, held)
             # A provider that refuses the name is refused at once: here only the workers know of it.
-            unaware = told(settings) | {"MEMHUB_EMBEDDING_PROVIDER": "none"}
+            unaware = told(settings) | {"MEMHUB_EMBEDDING_PROVIDER": "bedrock"}
             moving = memhub.start("reembed", "new", **unaware)
             assert moving.stderr is not None
             lines = [await asyncio.to_thread(moving.stderr.readline) for _ in range(2)]
@@ -254,11 +255,32 @@ def test_bad_usage_of_reembed_exits_2(arguments: list[str]) -> None:
     assert memhub.run("reembed", *arguments).returncode == 2
 
 
-def test_a_setting_of_no_model_needs_a_name(database_url: str) -> None:
-    ran = memhub.run("reembed", MEMHUB_DATABASE_URL=database_url, MEMHUB_EMBEDDING_PROVIDER="none")
+@pytest.mark.parametrize("named", [[], ["none"], ["memhub/minilm-int8"]])
+async def test_settings_that_embed_nothing_move_search_to_no_model(
+    connection: asyncpg.Connection, database_url: str, named: list[str]
+) -> None:
+    # Fails without the refusal in `reembed`: the move would wait for ever.
+    await registry.register(connection, name="old", dimension=8, floor=None)
+    none = {"MEMHUB_DATABASE_URL": database_url, "MEMHUB_EMBEDDING_PROVIDER": "none"}
+    ran = await asyncio.to_thread(memhub.run, "reembed", *named, **none)
 
     assert (ran.returncode, ran.stderr.count("\n")) == (1, 1)
-    assert "Name one: memhub reembed MODEL" in ran.stderr
+    assert "MEMHUB_EMBEDDING_PROVIDER is none: these settings embed nothing" in ran.stderr
+    assert [model.name for model in await registry.models(connection)] == ["old"]
+
+
+async def test_a_worker_that_embeds_nothing_leaves_what_is_owed_to_the_others(
+    connection: asyncpg.Connection, database_url: str, data_dir: Path, write: Write
+) -> None:
+    await registry.register(connection, name="old", dimension=8, floor=None)
+    await write("Owed")
+    async with model_server(FakeEmbedder("old", 8)) as provider:
+        settings = environment(database_url, data_dir, **provider)
+        assert (await asyncio.to_thread(ran, "--once", environment=settings | NONE)).returncode == 0
+        assert await connection.fetchval("SELECT count(*) FROM memhub.embedding_work WHERE attempts = 0") == 1
+        assert (await asyncio.to_thread(ran, "--once", environment=settings)).returncode == 0
+
+    assert await connection.fetchval(HAVE, "old")
 
 
 async def test_remembered_while_building_owes_both_models(connection: asyncpg.Connection, scope: ProjectScope) -> None:
