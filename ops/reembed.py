@@ -84,7 +84,7 @@ async def abort(settings: Settings) -> int:
 async def _move(
     connection: asyncpg.Connection, settings: Settings, embedder: QueryEmbedder, model: RegisteredModel
 ) -> None:
-    stalls = Stalls(settings, embedder, model)
+    stalls = Stalls(settings, embedder, model.name)
     with bars.watching(f"embedding with {model.name}") as watch:
         for look in itertools.islice(itertools.count(), LOOKS_MAX):
             seen = await _look(connection, settings, model, watch)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import asyncpg
 import pytest
@@ -30,7 +30,7 @@ from shared.settings import Settings
 from tests.ops import memhub
 from tests.workers.conftest import AUTHOR, Write
 from tests.workers.fake import FakeEmbedder
-from tests.workers.processes import EXIT_S, environment, model_server, ran, worker
+from tests.workers.processes import EXIT_S, environment, model_server, ran, stopped, worker
 from tests.workers.waiting import until
 
 STATE = "SELECT state FROM memhub.embedding_models WHERE name = $1"
@@ -230,6 +230,54 @@ async def test_a_move_says_that_no_worker_runs_and_that_none_serves_the_model(
     assert left.stdout.startswith("The move to new was left")
     assert await connection.fetchval(STATE, "new") == "retired"
     assert memhub.run("reembed", "--status", **told(settings)).stdout == "No move is under way; search uses old.\n"
+
+
+async def test_between_two_providers_the_command_says_whose_worker_to_stop_and_then_switches(
+    connection: asyncpg.Connection, database_url: str, data_dir: Path, write: Write
+) -> None:
+    # Fails without _served_instead in the stalls: while somebody writes, nothing was said for ever.
+    held = Held()
+    held.released.set()
+    async with model_server(held.old) as before, model_server(held.new) as after:
+        first, second = (environment(database_url, data_dir, **each) for each in (before, after))
+        with worker(environment=first) as holder:
+            await begun(connection, write, held)
+            with worker(environment=second):
+                writing = asyncio.create_task(writing_on(write))
+                moving = memhub.start("reembed", "new", **told(second))
+                try:
+                    line = await line_of(moving, " but the endpoint serves old and not new. Stop the worker of the old")
+                    assert await connection.fetchval(STATE, "new") == "building", line
+                    assert await stopped(holder) == 0
+                    code, _, err = await finished(moving)
+                finally:
+                    moving.kill()
+                    writing.cancel()
+                    await asyncio.gather(writing, return_exceptions=True)
+
+    assert code == 0, err
+    assert await connection.fetchval(STATE, "new") == "current"
+
+
+async def writing_on(write: Write) -> None:
+    for number in range(10_000):
+        await write(f"Written while the model moves, number {number}")
+        await asyncio.sleep(0.1)
+
+
+async def line_of(process: subprocess.Popen[str], part: str) -> str:
+    """The first line of its stderr that has this part."""
+    assert process.stderr is not None
+    async with asyncio.timeout(EXIT_S):
+        async for line in lines_of(process.stderr):
+            if part in line:
+                return line
+    raise AssertionError(f"it ended without {part!r}")
+
+
+async def lines_of(stream: IO[str]) -> AsyncIterator[str]:
+    while line := await asyncio.to_thread(stream.readline):
+        yield line
 
 
 async def test_a_name_that_nobody_can_load_is_refused_at_once(
