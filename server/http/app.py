@@ -112,7 +112,7 @@ def build(
 
 def _routes(settings: Settings, gateway: Gateway, sessions: Sessions) -> list[Route]:
     describe = metadata.endpoint(settings)
-    described = (metadata.PATH, metadata.PATH + MCP_PATH) if settings.oauth_issuer else ()
+    described = metadata.paths(settings, served=MCP_PATH) if settings.oauth_issuer else ()
     return [
         *(Route(path, describe) for path in described),
         Route("/livez", health.live),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import orjson
 from starlette.requests import Request
@@ -20,6 +20,12 @@ def url(settings: Settings) -> str | None:
     if settings.oauth_issuer is None or resource.scheme not in ("http", "https"):
         return None
     return f"{resource.scheme}://{resource.netloc}{PATH}{resource.path.rstrip('/')}"
+
+
+def paths(settings: Settings, *, served: str) -> frozenset[str]:
+    """Where clients look for it: with no path, with the one that is `served`, and with that of the audience."""
+    named = url(settings)
+    return frozenset({PATH, PATH + served} | ({unquote(urlsplit(named).path)} if named else set()))
 
 
 def endpoint(settings: Settings) -> Callable[[Request], Awaitable[Response]]:

@@ -6,6 +6,8 @@ import base64
 import json
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,16 +27,22 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture(scope="module")
 def trusting(tmp_path_factory: pytest.TempPathFactory, module_database_url: str, issuer: Issuer) -> Iterator[Process]:
-    with serving(
-        tmp_path_factory.mktemp("trusting"),
-        MEMHUB_DATABASE_URL=module_database_url,
-        MEMHUB_OAUTH_ISSUER=issuer.url,
-        MEMHUB_OAUTH_AUDIENCE=AUDIENCE,
-        MEMHUB_OAUTH_TENANT_CLAIM="https://example.com/tenant",
-        MEMHUB_OAUTH_SCOPE="memory",
-        MEMHUB_OAUTH_WRITE_SCOPE="memory:write",
-    ) as process:
+    with trusting_server(tmp_path_factory.mktemp("trusting"), module_database_url, issuer) as process:
         yield process
+
+
+def trusting_server(
+    folder: Path, database_url: str, issuer: Issuer, **settings: str
+) -> AbstractContextManager[Process]:
+    usual = {
+        "MEMHUB_DATABASE_URL": database_url,
+        "MEMHUB_OAUTH_ISSUER": issuer.url,
+        "MEMHUB_OAUTH_AUDIENCE": AUDIENCE,
+        "MEMHUB_OAUTH_TENANT_CLAIM": "https://example.com/tenant",
+        "MEMHUB_OAUTH_SCOPE": "memory",
+        "MEMHUB_OAUTH_WRITE_SCOPE": "memory:write",
+    }
+    return serving(folder, **{**usual, **settings})
 
 
 def token(issuer: Issuer, tenant: Any = "acme", scope: Any = "memory memory:write", **wishes: Any) -> str:
@@ -122,6 +130,21 @@ async def test_the_metadata_of_the_resource_names_the_issuer_to_anyone(trusting:
             assert described["resource"] == AUDIENCE
             assert described["authorization_servers"] == [issuer.url]
             assert described["scopes_supported"] == ["memory", "memory:write"]
+
+
+@pytest.mark.parametrize("path", ["/memhub/mcp", "/mem%20hub", ""])
+async def test_the_metadata_is_where_the_challenge_says(
+    tmp_path: Path, module_database_url: str, issuer: Issuer, path: str
+) -> None:
+    """Fails without the path of url() in paths() of server/http/metadata.py, and without its unquote."""
+    audience = f"https://memory.example.com{path}"
+    with trusting_server(tmp_path, module_database_url, issuer, MEMHUB_OAUTH_AUDIENCE=audience) as process:
+        async with plain(process.url) as http:
+            challenge = (await http.post("/mcp")).headers["www-authenticate"]
+            named = challenge.partition('resource_metadata="https://memory.example.com')[2].rstrip('"')
+            described = await http.get(named)
+    assert named.startswith("/.well-known/oauth-protected-resource")
+    assert (described.status_code, described.json()["resource"]) == (200, audience)
 
 
 async def test_an_invented_key_id_asks_the_issuer_once(trusting: Process, issuer: Issuer) -> None:
