@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,40 +20,63 @@ FRESH_S = 600.0
 AGAIN_S = 10.0
 """A token with an invented key id must not make us ask the issuer each time."""
 
+AGE_S_MAX = 24 * 3600.0
+"""Keys serve on while their issuer is away, but not for ever: it cannot take one back meanwhile."""
+
 RETRY_S = 1.0
 FETCH_S = 5.0
 KEYS_MAX = 100
+
+# Never a symmetric one: a published key would verify what anyone signs with it.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+_OF_RSA = tuple(name for name in ALGORITHMS if name[:2] in {"RS", "PS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`algorithms` are all that this key may verify: none for one whose own we do not take."""
+
+    id: str | None
+    public: Any
+    algorithms: tuple[str, ...]
 
 
 class Keys:
     def __init__(self, issuer: str) -> None:
         self._issuer = issuer
-        self._keys: dict[str | None, jwt.PyJWK] = {}
-        self._fetched_s = self._tried_s = -FRESH_S
+        self._keys: dict[str | None, Key] | None = None
+        self._fetched_s = self._tried_s = -AGE_S_MAX
         self._refreshing: asyncio.Task[None] | None = None
 
-    async def of(self, key_id: str | None) -> jwt.PyJWK:
+    async def of(self, key_id: str | None) -> Key:
         """The key of that id, or the only one where the token names none; only one that is not known is waited for.
 
         Raises Unauthorized where the issuer has no such key, BackendUnavailable where its keys cannot be had.
         """
         if self._is_due(key_id) and (self._refreshing is None or self._refreshing.done()):
             self._refreshing = asyncio.create_task(self._refresh())
-        if key_id not in self._keys and self._refreshing is not None:
+        if key_id not in (self._held() or ()) and self._refreshing is not None:
             await asyncio.wait({self._refreshing})
-        if not self._keys:
+        held = self._held()
+        if held is None:
             raise BackendUnavailable(
                 "The issuer's keys cannot be fetched; nothing was run.", next="Call again in a moment."
             )
-        found = self._keys.get(key_id)
+        found = held.get(key_id)
         if found is None:
             raise Unauthorized("Authorization: this token was signed with an unknown key.", next="Fetch a new one.")
         return found
 
     def _is_due(self, key_id: str | None) -> bool:
-        now_s = time.monotonic()
-        wanted = now_s - self._fetched_s >= FRESH_S or key_id not in self._keys
-        return wanted and now_s - self._tried_s >= (AGAIN_S if self._keys else RETRY_S)
+        now_s, held = time.monotonic(), self._held()
+        if held is None:
+            return now_s - self._tried_s >= RETRY_S
+        wanted = now_s - self._fetched_s >= FRESH_S or key_id not in held
+        return wanted and now_s - self._tried_s >= AGAIN_S
+
+    def _held(self) -> dict[str | None, Key] | None:
+        """What the issuer last published, which may be no key at all; None where that is unknown or too long ago."""
+        return self._keys if time.monotonic() - self._fetched_s < AGE_S_MAX else None
 
     async def _refresh(self) -> None:
         """Keys that were had before serve on when new ones cannot be."""
@@ -85,15 +109,37 @@ def _metadata_urls(issuer: str) -> tuple[str, str]:
     )
 
 
-def _parsed(published: Any) -> dict[str | None, jwt.PyJWK]:
-    """Without those that this program cannot use: an issuer that adds a new kind of key keeps its others."""
-    signing = [
-        key
-        for key in published["keys"][:KEYS_MAX]
-        if isinstance(key, dict) and key.get("use", "sig") == "sig" and key.get("kty") != "oct"
-    ]
-    keys = {key.key_id: key for key in jwt.PyJWKSet.from_dict({"keys": signing}).keys}
+def _parsed(published: Any) -> dict[str | None, Key]:
+    """Without those that this program cannot use: an issuer that adds a new kind of key keeps its others.
+
+    A set without any is a set: so an issuer withdraws all of them. Raises ValueError for what is none.
+    """
+    members = published["keys"]
+    if not isinstance(members, list) or (members and not any(isinstance(member, dict) for member in members)):
+        raise ValueError("the issuer publishes no set of keys")
+    usable = (_usable(member) for member in members[:KEYS_MAX] if isinstance(member, dict))
+    keys = {key.id: key for key in usable if key is not None}
     return {**keys, None: next(iter(keys.values()))} if len(keys) == 1 else keys
+
+
+def _usable(published: dict[str, Any]) -> Key | None:
+    if published.get("use", "sig") != "sig" or published.get("kty") == "oct":
+        return None
+    try:
+        key = jwt.PyJWK(published)
+    except jwt.PyJWTError:
+        return None
+    return Key(key.key_id, key.key, _fitting(key, named=published.get("alg")))
+
+
+def _fitting(key: jwt.PyJWK, *, named: str | None) -> tuple[str, ...]:
+    """The algorithm that the key names, else all of its type (RFC 7517, 4.4: it need not name one).
+
+    A curve fits one algorithm alone, which PyJWK finds; of a key of RSA it takes RS256 for granted.
+    """
+    if not named and key.key_type == "RSA":
+        return _OF_RSA
+    return (key.algorithm_name,) if key.algorithm_name in ALGORITHMS else ()
 
 
 def _secure(url: str) -> str:

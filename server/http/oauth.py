@@ -7,7 +7,7 @@ from typing import Any
 
 import jwt
 
-from server.http.keys import Keys
+from server.http.keys import ALGORITHMS, Key, Keys
 from shared.environment import TENANT_PATTERN
 from shared.errors import Forbidden, Unauthorized
 from shared.principal import Principal
@@ -15,8 +15,6 @@ from shared.settings import Settings
 
 LEEWAY_S = 30
 TOKEN_CHARACTERS_MAX = 16_384
-# Never a symmetric one: a published key would verify what anyone signs with it.
-ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 
 
 class OAuthIssuer:
@@ -58,12 +56,12 @@ class OAuthIssuer:
             read_only=self._write_scope is not None and self._write_scope not in scopes,
         )
 
-    def _verified(self, credential: str, key: jwt.PyJWK) -> Mapping[str, Any]:
+    def _verified(self, credential: str, key: Key) -> Mapping[str, Any]:
         try:
             claims: Mapping[str, Any] = jwt.decode(
                 credential,
-                key,
-                algorithms=list(ALGORITHMS),
+                key.public,
+                algorithms=key.algorithms,
                 audience=self._audience,
                 issuer=self._issuer,
                 leeway=LEEWAY_S,

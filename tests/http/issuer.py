@@ -11,16 +11,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jwt
-from cryptography.hazmat.primitives.asymmetric import ec
-from jwt.algorithms import ECAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 WAIT_S = 20.0
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
+
 AUDIENCE = "https://memory.example.com/mcp"
 
 
 class Issuer:
     def __init__(self) -> None:
-        self.keys: dict[str, ec.EllipticCurvePrivateKey] = {}
+        self.keys: dict[str, PrivateKey] = {}
+        self.named: str | None = None
         self.fetches = 0
         self.beside: list[Any] = []
         self.published: Any = ()
@@ -29,8 +32,9 @@ class Issuer:
         self.url = ""
         self.rotate("first")
 
-    def rotate(self, key_id: str) -> None:
-        self.keys = {key_id: ec.generate_private_key(ec.SECP256R1())}
+    def rotate(self, key_id: str, key: PrivateKey | None = None, *, named: str | None = None) -> None:
+        """One key from now on, published with the algorithm `named`."""
+        self.keys, self.named = {key_id: key or ec.generate_private_key(ec.SECP256R1())}, named
 
     def token(self, *, key: Any = None, algorithm: str = "ES256", headers: Any = None, **claims: Any) -> str:
         key_id, own = next(iter(self.keys.items()))
@@ -51,8 +55,15 @@ class Issuer:
                 return None
 
     def _published(self, key_id: str) -> dict[str, Any]:
-        public: dict[str, Any] = json.loads(ECAlgorithm.to_jwk(self.keys[key_id].public_key()))
-        return {**public, "kid": key_id, "use": "sig"}
+        match self.keys[key_id].public_key():
+            case rsa.RSAPublicKey() as public:
+                written = RSAAlgorithm.to_jwk(public)
+            case ec.EllipticCurvePublicKey() as public:
+                written = ECAlgorithm.to_jwk(public)
+            case public:
+                written = OKPAlgorithm.to_jwk(public)
+        named = {"alg": self.named} if self.named else {}
+        return {**json.loads(written), "kid": key_id, "use": "sig", **named}
 
 
 @contextmanager

@@ -12,8 +12,12 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
+from server.http.keys import ALGORITHMS, Keys
+from server.http.oauth import OAuthIssuer
+from shared.errors import Unauthorized
+from shared.settings import Settings
 from tests.http.callers import Era, client, plain, raw_client
 from tests.http.issuer import AUDIENCE, Issuer, issuing
 from tests.http.processes import Process, serving
@@ -121,6 +125,51 @@ async def test_neither_an_unsigned_token_nor_one_signed_with_the_public_key_hold
         forged = f"{signing}.{_encoded(pem[:32]) if algorithm == 'HS256' else ''}"
         async with raw_client(trusting.url, "2026-07-28", headers=[("Authorization", f"Bearer {forged}")]) as raw:
             assert (await raw.open()).status_code == 401
+
+
+RSA = rsa.generate_private_key(65_537, 2_048)
+P384, ED25519 = ec.generate_private_key(ec.SECP384R1()), ed25519.Ed25519PrivateKey.generate()
+
+
+@pytest.mark.parametrize(
+    ("key", "named", "algorithm", "holds"),
+    [
+        *((RSA, None, name, True) for name in ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")),
+        (RSA, "PS256", "PS256", True),
+        (RSA, "PS256", "RS256", False),
+        (RSA, "RS256", "RS512", False),
+        (P384, None, "ES384", True),
+        (P384, "ES384", "ES384", True),
+        (ED25519, None, "EdDSA", True),
+    ],
+)
+async def test_a_key_verifies_the_algorithm_that_it_names_or_all_of_its_type(
+    key: Any, named: str | None, algorithm: str, holds: bool
+) -> None:
+    """Fails without _OF_RSA in server/http/keys.py, and without the look at the algorithm that a key names."""
+    with issuing() as issuer:
+        issuer.rotate("only", key, named=named)
+        assert await is_let_in(issuer, issuer.token(algorithm=algorithm, tenant="acme")) is holds
+
+
+@pytest.mark.parametrize(("key", "algorithm"), [(RSA, "RS256"), (P384, "ES384"), (ED25519, "EdDSA")])
+async def test_a_key_verifies_no_algorithm_of_another_type(key: Any, algorithm: str) -> None:
+    """Fails with ALGORITHMS instead of those of the key in server/http/oauth.py."""
+    with issuing() as issuer:
+        issuer.rotate("only", key)
+        fitting = {name for name in ALGORITHMS if name[:2] in {"RS", "PS"}} if key is RSA else {algorithm}
+        _header, signed = issuer.token(algorithm=algorithm, tenant="acme").split(".", 1)
+        for other in {*ALGORITHMS, "ES256K", "HS256", "none"}.difference(fitting):
+            forged = _encoded(json.dumps({"alg": other, "kid": "only"}).encode())
+            assert not await is_let_in(issuer, f"{forged}.{signed}")
+
+
+async def is_let_in(issuer: Issuer, credential: str) -> bool:
+    settings = Settings(oauth_issuer=issuer.url, oauth_audience=AUDIENCE, oauth_tenant_claim="tenant")
+    try:
+        return (await OAuthIssuer(settings, Keys(issuer.url)).principal(credential)).tenant == "acme"
+    except Unauthorized:
+        return False
 
 
 async def test_the_metadata_of_the_resource_names_the_issuer_to_anyone(trusting: Process, issuer: Issuer) -> None:
