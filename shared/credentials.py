@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
+from collections.abc import Iterable
 from typing import Protocol
 
 from shared import api_tokens
@@ -19,6 +20,14 @@ EXISTENCE_S = 2.0
 
 class Missing(Unauthorized):
     """No credential was sent at all: the challenge then names no error (RFC 6750, 3.1)."""
+
+
+class InsufficientScope(Forbidden):
+    """The issuer can mend it: `scopes` are what the next token must have, with those of ours that this one has."""
+
+    def __init__(self, message: str, *, next: str, scopes: Iterable[str]) -> None:
+        super().__init__(message, next=next)
+        self.scopes = tuple(scopes)
 
 
 class Issuer(Protocol):

@@ -16,7 +16,7 @@ from server.http.rates import Rates
 from server.http.refusals import refusal
 from server.http.tenant import PRINCIPAL
 from shared import logs
-from shared.credentials import Missing
+from shared.credentials import InsufficientScope, Missing
 from shared.errors import Forbidden, MemhubError, RateLimited, Unauthorized
 from shared.principal import Principal
 
@@ -102,9 +102,13 @@ class AuthMiddleware:
                 status, headers = HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": self._challenge({"realm": "memhub"})}
             case Unauthorized():
                 status, extra = HTTPStatus.UNAUTHORIZED, {"error": "invalid_token", "error_description": error.message}
-            case Forbidden():
+            case InsufficientScope():
                 status = HTTPStatus.FORBIDDEN
                 extra = {"error": "insufficient_scope", "error_description": error.message}
+                extra["scope"] = " ".join(error.scopes)
+            case Forbidden():
+                # No challenge: another token of the same scopes, or of more, would be refused alike.
+                status = HTTPStatus.FORBIDDEN
             case _:
                 status, headers = HTTPStatus.SERVICE_UNAVAILABLE, {"Retry-After": str(_RETRY_AFTER_S)}
         if extra:

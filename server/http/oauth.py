@@ -8,6 +8,7 @@ from typing import Any
 import jwt
 
 from server.http.keys import ALGORITHMS, Key, Keys
+from shared.credentials import InsufficientScope
 from shared.environment import TENANT_PATTERN
 from shared.errors import Forbidden, Unauthorized
 from shared.principal import Principal
@@ -46,8 +47,10 @@ class OAuthIssuer:
             )
         scopes = _scopes(claims)
         if self._scope is not None and self._scope not in scopes:
-            raise Forbidden(
-                f"Authorization: this token lacks the scope {self._scope}.", next="Ask the issuer for that scope."
+            raise InsufficientScope(
+                f"Authorization: this token lacks the scope {self._scope}.",
+                next="Ask the issuer for that scope.",
+                scopes=[self._scope, *scopes.intersection({self._write_scope})],
             )
         return Principal(
             # With the tenant: a session tells what it subscribed to, and its subject may come to belong elsewhere.

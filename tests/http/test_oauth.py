@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -21,6 +22,8 @@ from shared.settings import Settings
 from tests.http.callers import Era, client, plain, raw_client
 from tests.http.issuer import AUDIENCE, Issuer, issuing
 from tests.http.processes import Process, serving
+
+METADATA = 'resource_metadata="https://memory.example.com/.well-known/oauth-protected-resource/mcp"'
 
 
 @pytest.fixture(scope="module")
@@ -81,36 +84,61 @@ async def test_a_renewed_token_keeps_its_session_and_another_subject_or_tenant_h
 
 
 @pytest.mark.parametrize(
-    ("wishes", "status"),
+    "wishes",
     [
-        ({"exp": 1}, 401),
-        ({"exp": None}, 401),
-        ({"sub": None}, 401),
-        ({"aud": "https://elsewhere.example.com"}, 401),
-        ({"aud": None}, 401),
-        ({"iss": "https://elsewhere.example.com"}, 401),
-        ({"nbf": 4_000_000_000}, 401),
-        ({"key": ec.generate_private_key(ec.SECP256R1())}, 401),
-        ({"headers": {"kid": "never-published"}}, 401),
-        ({"tenant": None}, 403),
-        ({"tenant": ["acme"]}, 403),
-        ({"tenant": "../acme"}, 403),
-        ({"tenant": "t" * 129}, 403),
-        ({"scope": None}, 403),
-        ({"scope": "memory-like"}, 403),
+        {"exp": 1},
+        {"exp": None},
+        {"sub": None},
+        {"aud": "https://elsewhere.example.com"},
+        {"aud": None},
+        {"iss": "https://elsewhere.example.com"},
+        {"nbf": 4_000_000_000},
+        {"key": ec.generate_private_key(ec.SECP256R1())},
+        {"headers": {"kid": "never-published"}},
     ],
 )
 async def test_a_token_that_does_not_hold_opens_nothing(
-    trusting: Process, issuer: Issuer, wishes: dict[str, Any], status: int
+    trusting: Process, issuer: Issuer, wishes: dict[str, Any]
 ) -> None:
     credential = token(issuer, **wishes)
-    async with raw_client(trusting.url, "2026-07-28", headers=[("Authorization", f"Bearer {credential}")]) as raw:
-        refused = await raw.open()
-    assert refused.status_code == status, refused.text
+    refused = await presented(trusting, credential)
+    assert refused.status_code == 401, refused.text
     challenge = refused.headers["www-authenticate"]
-    assert 'resource_metadata="https://memory.example.com/.well-known/oauth-protected-resource/mcp"' in challenge
-    assert ("insufficient_scope" in challenge) is (status == 403)
+    assert 'error="invalid_token"' in challenge
+    assert METADATA in challenge
     assert credential not in refused.text
+
+
+@pytest.mark.parametrize(
+    ("scope", "needed"),
+    [(None, "memory"), ("memory-like openid", "memory"), ("memory:write", "memory memory:write")],
+)
+async def test_a_token_without_the_scope_is_told_which_to_ask_for(
+    trusting: Process, issuer: Issuer, scope: str | None, needed: str
+) -> None:
+    """Fails without the scopes of InsufficientScope in the challenge of server/http/auth.py."""
+    refused = await presented(trusting, token(issuer, scope=scope))
+    assert (refused.status_code, refused.json()["code"]) == (403, "FORBIDDEN")
+    challenge = refused.headers["www-authenticate"]
+    assert 'error="insufficient_scope"' in challenge
+    assert f'scope="{needed}"' in challenge
+    assert METADATA in challenge
+
+
+@pytest.mark.parametrize("tenant", [None, ["acme"], "../acme", "t" * 129])
+async def test_a_token_without_a_tenant_is_told_so_and_not_to_ask_for_a_scope(
+    trusting: Process, issuer: Issuer, tenant: Any
+) -> None:
+    """Fails where every Forbidden is insufficient_scope in server/http/auth.py: clients asked their issuer again."""
+    refused = await presented(trusting, token(issuer, tenant=tenant))
+    assert (refused.status_code, refused.json()["code"]) == (403, "FORBIDDEN")
+    assert "the claim https://example.com/tenant of this token names no tenant" in refused.json()["message"]
+    assert "www-authenticate" not in refused.headers
+
+
+async def presented(process: Process, credential: str) -> httpx2.Response:
+    async with raw_client(process.url, "2026-07-28", headers=[("Authorization", f"Bearer {credential}")]) as raw:
+        return await raw.open()
 
 
 async def test_neither_an_unsigned_token_nor_one_signed_with_the_public_key_holds(
