@@ -39,6 +39,7 @@ class Readable:
                 await _unusable()(scope, receive, send)
                 return
             first = _scrubbed(scope, first, value)
+        scope["headers"] = [_in_lower_case(header) for header in scope["headers"]]
         await self._app(scope, _beginning_with(first, receive), send)
 
 
@@ -48,6 +49,15 @@ async def as_sent(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> H
     if sent is not None:
         ctx = replace(ctx, params={**(ctx.params or {}), "arguments": sent})
     return await call_next(ctx)
+
+
+def _in_lower_case(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+    """A media type is the same in either case (RFC 9110, 8.3.1); the SDK compares it as it is."""
+    name, value = header
+    if name != b"content-type":
+        return header
+    kind, semicolon, parameters = value.partition(b";")
+    return name, kind.lower() + semicolon + parameters
 
 
 def _is_suspect(body: bytes) -> bool:

@@ -53,6 +53,17 @@ async def test_an_id_among_the_arguments_is_the_tool_s(server: Process, era: Era
     assert refused["message"].startswith("id: unknown argument")
 
 
+@pytest.mark.parametrize("kind", ["APPLICATION/JSON", "Application/Json; charset=UTF-8"])
+async def test_the_media_type_is_taken_in_either_case(server: Process, era: Era, kind: str) -> None:
+    """Fails without _in_lower_case in server/http/bodies.py: the older era answered 415."""
+    async with client(server.url, era, tenant="bodies") as raw:
+        message, own = raw.message("tools/list", {})
+        headers = [header for header in raw.all_headers(own) if header[0] != b"Content-Type"]
+        headers.append((b"Content-Type", kind.encode()))
+        answer = await raw.http.post("/mcp", content=json.dumps(message), headers=headers)
+    assert answer.status_code == 200, answer.text
+
+
 async def _posted(raw: RawClient, tool: str, arguments: bytes) -> dict[str, Any]:
     message, own = raw.message("tools/call", {"name": tool, "arguments": "HERE"})
     body = json.dumps(message).encode().replace(b'"HERE"', arguments)
