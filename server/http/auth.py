@@ -9,7 +9,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.http.credentials import Credentials
 from server.http.rates import Rates
@@ -58,21 +58,33 @@ class AuthMiddleware:
         await self._app(scope, receive, send)
 
     async def _streamed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves a request that may stay open, as long as its credential holds."""
+        """Serves a request that may stay open, as long as its credential holds; then its answer ends whole."""
+        answer, refused = _Answer(send), None
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._recheck, _bearer(Headers(scope=scope)), tasks.cancel_scope)
-            await self._app(scope, receive, send)
-            tasks.cancel_scope.cancel()
 
-    async def _recheck(self, bearer: str | None, stream: anyio.CancelScope) -> None:
+            async def serve() -> None:
+                await self._app(scope, receive, answer.send)
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(serve)
+            refused = await self._lapsed(_bearer(Headers(scope=scope)))
+            tasks.cancel_scope.cancel()
+        if refused is None:
+            return
+        logs.event("stream_ended", level="WARNING", code=refused.code)
+        if answer.is_begun:
+            await answer.end()
+        else:
+            await self._refused(refused)(scope, receive, send)
+
+    async def _lapsed(self, bearer: str | None) -> MemhubError:
+        """Comes back when the credential does not hold any longer, with what is said of it then."""
         while True:
             await anyio.sleep(self._recheck_s)
             try:
                 await self._credentials.principal(bearer)
             except (Unauthorized, Forbidden) as refused:
-                logs.event("stream_ended", level="WARNING", code=refused.code)
-                stream.cancel()
-                return
+                return refused
             except MemhubError:
                 continue
 
@@ -126,6 +138,28 @@ class AuthMiddleware:
     def _challenge(self, fields: dict[str, str]) -> str:
         named = {**fields, **({"resource_metadata": self._metadata_url} if self._metadata_url else {})}
         return "Bearer " + ", ".join(f'{name}="{value.replace(chr(34), chr(39))}"' for name, value in named.items())
+
+
+class _Answer:
+    """An answer that may be ended before its application has ended it."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._is_open = False
+        self.is_begun = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            # One of a length that was told cannot be ended before it.
+            self._is_open = "content-length" not in Headers(raw=message["headers"])
+            self.is_begun = True
+        elif not message.get("more_body", False):
+            self._is_open = False
+        await self._send(message)
+
+    async def end(self) -> None:
+        if self._is_open:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _of_one_tenant() -> Forbidden:

@@ -12,7 +12,6 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
-import httpx2
 import orjson
 import pytest
 
@@ -138,12 +137,21 @@ async def test_revoked_and_expired_tokens_open_nothing_from_the_next_request_on(
         assert (refused.status_code, "expired" in refused.json()["message"]) == (401, True)
 
 
-async def test_an_open_stream_ends_with_its_credential(locked: Process, operator: asyncpg.Connection, era: Era) -> None:
+async def test_an_open_stream_ends_with_its_credential_and_whole(
+    tmp_path: Path, module_database_url: str, operator: asyncpg.Connection, era: Era
+) -> None:
+    """Fails without the end of _Answer in server/http/auth.py: the body was broken, and uvicorn told of an error."""
     issued = await issue(operator, f"streaming-{era}")
-    async with client(locked.url, era, key=issued.secret) as raw, watching(raw, "memory://projects") as updates:
-        await api_tokens.revoke(operator, issued.token.id)
-        with pytest.raises(httpx2.RemoteProtocolError):
+    with serving(
+        tmp_path, MEMHUB_DATABASE_URL=module_database_url, MEMHUB_API_KEY=KEY, MEMHUB_HTTP_RECHECK_S="0.2"
+    ) as process:
+        async with client(process.url, era, key=issued.secret) as raw, watching(raw, "memory://projects") as updates:
+            await api_tokens.revoke(operator, issued.token.id)
             await asyncio.wait_for(updates.ended(), WAIT_S)
+        process.process.terminate()
+        log = [orjson.loads(line) for line in process.log().splitlines() if line]
+    assert [event["code"] for event in log if event["event"] == "stream_ended"] == ["UNAUTHORIZED"]
+    assert [event for event in log if event["level"] == "error"] == []
 
 
 async def test_a_read_only_token_reads_and_writes_nothing(

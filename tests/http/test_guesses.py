@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
 
 import asyncpg
 import pytest
@@ -17,22 +14,9 @@ from server.http.usage import Usage
 from shared import api_tokens
 from shared.errors import RateLimited, Unauthorized
 from shared.settings import Settings
-from tests.server.memory import InMemory
+from tests.http.asked import Asked
 
 ADDRESS = "192.0.2.7"
-
-
-class Asked(InMemory):
-    """A database that lends one real connection, and counts how often."""
-
-    def __init__(self, connection: asyncpg.Connection) -> None:
-        super().__init__()
-        self._connection = connection
-
-    @asynccontextmanager
-    async def connection(self, work: Any) -> AsyncIterator[Any]:
-        self.opened += 1
-        yield self._connection
 
 
 @pytest.fixture
