@@ -136,7 +136,7 @@ def may_be_token(credential: str) -> bool:
 
 
 class Unknown(Unauthorized):
-    """No credential that was ever issued here: a guess, where an expired or a revoked one is none."""
+    """No credential that was ever issued, here or by the issuer: a guess, where an expired or a revoked one is none."""
 
 
 def unknown() -> Unknown:

@@ -25,6 +25,7 @@ from server.http.metrics import Metrics
 from server.http.mounts import MountMiddleware
 from server.http.origin import Hosts, OriginMiddleware
 from server.http.rates import Rates
+from server.http.refusals import Refusals
 from server.http.sessions import Sessions
 from server.http.tenant import TenantMiddleware
 from server.http.usage import Usage
@@ -94,20 +95,22 @@ def build(
     routes = [*_routes(settings, gateway, sessions), Route("/metrics", metrics.answer)]
     app: ASGIApp = Starlette(routes=routes, lifespan=_lifespan(gateway, sessions, application, doors.usage, timed))
     app = TenantMiddleware(app)
+    refusals = Refusals()
     app = AuthMiddleware(
         app,
         credentials=doors.credentials,
         rates=doors.rates,
+        refusals=refusals,
         metadata_url=metadata.url(settings),
         recheck_s=settings.http_recheck_s,
     )
     if settings.allowed_origins:
         app = _answering_preflights(app, settings)
     hosts = Hosts(bound=bound, allowed=settings.allowed_hosts)
-    app = OriginMiddleware(app, origins=settings.allowed_origins, hosts=hosts)
+    app = OriginMiddleware(app, origins=settings.allowed_origins, hosts=hosts, refusals=refusals)
     found = discover()
     mounted = mounts.build(found, settings, gateway=gateway, credentials=doors.credentials, rates=doors.rates)
-    return metrics.counting(MountMiddleware(app, mounts=found, mounted=mounted, hosts=hosts))
+    return metrics.counting(MountMiddleware(app, mounts=found, mounted=mounted, hosts=hosts, refusals=refusals))
 
 
 def _routes(settings: Settings, gateway: Gateway, sessions: Sessions) -> list[Route]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from http import HTTPStatus
 
 import anyio
@@ -11,11 +12,12 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.http.credentials import Credentials
+from server.http.credentials import UNKNOWN_PER_S, Credentials, too_many_unknown
 from server.http.rates import Rates
-from server.http.refusals import refusal
+from server.http.refusals import Refusals
 from server.http.tenant import PRINCIPAL
 from shared import logs
+from shared.api_tokens import Unknown
 from shared.credentials import InsufficientScope, Missing
 from shared.errors import Forbidden, MemhubError, RateLimited, Unauthorized
 from shared.principal import Principal
@@ -37,6 +39,7 @@ class AuthMiddleware:
         *,
         credentials: Credentials,
         rates: Rates,
+        refusals: Refusals,
         metadata_url: str | None,
         recheck_s: float,
     ) -> None:
@@ -44,6 +47,8 @@ class AuthMiddleware:
         self._recheck_s = recheck_s
         self._credentials = credentials
         self._rates = rates
+        self._refusals = refusals
+        self._unknown = Rates(per_s=UNKNOWN_PER_S, clock=time.monotonic)
         self._metadata_url = metadata_url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,7 +97,11 @@ class AuthMiddleware:
         try:
             principal = await self._credentials.principal(_bearer(Headers(scope=scope)), address=_address(scope))
         except RateLimited as limited:
-            return _too_often(limited)
+            return self._too_often(limited)
+        except Unknown as error:
+            # After it was looked at: what others send from its address shuts no holder of a good one out.
+            wait_s = self._unknown.wait_s(_address(scope))
+            return self._too_often(too_many_unknown(wait_s)) if wait_s else self._refused(error)
         except MemhubError as error:
             return self._refused(error)
         if principal.tenant is not None and scope["path"] in OPERATORS:
@@ -100,7 +109,7 @@ class AuthMiddleware:
         try:
             self._rates.admit(principal)
         except RateLimited as limited:
-            return _too_often(limited)
+            return self._too_often(limited)
         scope[PRINCIPAL] = principal
         if principal.identity is not None:
             scope["user"] = _user(principal)
@@ -125,7 +134,7 @@ class AuthMiddleware:
                 status, headers = HTTPStatus.SERVICE_UNAVAILABLE, {"Retry-After": str(_RETRY_AFTER_S)}
         if extra:
             headers["WWW-Authenticate"] = self._challenge(extra)
-        return refusal(
+        return self._refusals.refusal(
             status,
             error.code,
             error.message,
@@ -133,6 +142,17 @@ class AuthMiddleware:
             retryable=error.retryable,
             headers=headers,
             extra=extra,
+        )
+
+    def _too_often(self, limited: RateLimited) -> Response:
+        seconds = limited.retry_after_s
+        return self._refusals.refusal(
+            HTTPStatus.TOO_MANY_REQUESTS,
+            limited.code,
+            f"{limited.message} Wait {seconds} s.",
+            next=limited.next,
+            retryable=limited.retryable,
+            headers={"Retry-After": str(seconds)},
         )
 
     def _challenge(self, fields: dict[str, str]) -> str:
@@ -180,7 +200,7 @@ def _bearer(headers: Headers) -> str | None:
         return None
     scheme, _space, credential = given[0].partition(" ")
     if len(given) > 1 or scheme.lower() != "bearer" or not credential.strip():
-        raise Unauthorized(
+        raise Unknown(
             "Authorization: must be sent once, as Bearer and one credential.",
             next="Send the header Authorization: Bearer with a key or a token of this server.",
         )
@@ -195,15 +215,3 @@ def _user(principal: Principal) -> AuthenticatedUser:
 def _address(scope: Scope) -> str:
     """Of a server on a socket file all clients are one."""
     return scope["client"][0] if scope.get("client") else ""
-
-
-def _too_often(limited: RateLimited) -> Response:
-    seconds = limited.retry_after_s
-    return refusal(
-        HTTPStatus.TOO_MANY_REQUESTS,
-        limited.code,
-        f"{limited.message} Wait {seconds} s.",
-        next=limited.next,
-        retryable=limited.retryable,
-        headers={"Retry-After": str(seconds)},
-    )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,6 +15,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
+from server.http.told import Told
 from shared import logs
 
 ACCEPTS_MAX = 16
@@ -25,7 +25,6 @@ _OWN_FILES = 32
 _UNSEEN = 4 * ACCEPTS_MAX
 """An accepted socket comes to its protocol two turns of the loop later, and a closed one ends a turn after that."""
 
-_TELL_EVERY_S = 10.0
 _LATE = (
     b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
     b"Content-Type: text/plain; charset=utf-8\r\nContent-Length: 38\r\n\r\nThe body did not come whole in time.\r\n"
@@ -181,22 +180,6 @@ class _Deadline:
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
-
-
-class Told:
-    """One event, written now and then however often it happens."""
-
-    def __init__(self, event: str) -> None:
-        self._event = event
-        self._next_s = 0.0
-        self._times = 0
-
-    def tell(self, **fields: object) -> None:
-        self._times += 1
-        if time.monotonic() >= self._next_s:
-            logs.event(self._event, level="WARNING", times=self._times, **fields)
-            self._next_s = time.monotonic() + _TELL_EVERY_S
-            self._times = 0
 
 
 def tell_failed_accepts(loop: asyncio.AbstractEventLoop) -> None:

@@ -13,8 +13,8 @@ from shared.credentials import Issuer, digest
 from shared.errors import RateLimited, Unauthorized
 from shared.settings import Settings
 
-GUESSES_PER_S = 5.0
-"""Unknown tokens of one address. Behind a proxy all share one: those that were let in before are not counted."""
+UNKNOWN_PER_S = 5.0
+"""Unknown credentials of one address. Behind a proxy all share one: those that were let in before are not counted."""
 
 KNOWN_MAX = 10_000
 
@@ -24,13 +24,13 @@ class Credentials(credentials.Credentials):
         super().__init__(settings, gateway, issuer=issuer)
         self._usage = usage
         self._known: OrderedDict[bytes, None] = OrderedDict()
-        self._guesses = Rates(per_s=GUESSES_PER_S, clock=time.monotonic)
+        self._guesses = Rates(per_s=UNKNOWN_PER_S, clock=time.monotonic)
 
     async def token(self, bearer: str, address: str | None) -> api_tokens.Token:
         """A guess costs a question to the database, so an address has few of them; what was right is no guess."""
         given = digest(bearer)
         if address is not None and given not in self._known and (wait_s := self._guesses.wait_s(address, counts=0)):
-            raise RateLimited("Too many unknown credentials came from this address; nothing was run.", wait_s=wait_s)
+            raise too_many_unknown(wait_s)
         try:
             token = await super().token(bearer, address)
         except Unauthorized as refused:
@@ -44,3 +44,7 @@ class Credentials(credentials.Credentials):
             self._known.popitem(last=False)
         self._usage.note(token.id)
         return token
+
+
+def too_many_unknown(wait_s: float) -> RateLimited:
+    return RateLimited("Too many unknown credentials came from this address; nothing was run.", wait_s=wait_s)

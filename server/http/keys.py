@@ -13,7 +13,8 @@ import jwt
 import orjson
 
 from server import background
-from shared.errors import BackendUnavailable, Unauthorized
+from shared.api_tokens import Unknown
+from shared.errors import BackendUnavailable
 from shared.settings import LOOPBACK_NAMES
 
 FRESH_S = 600.0
@@ -51,7 +52,7 @@ class Keys:
     async def of(self, key_id: str | None) -> Key:
         """The key of that id, or the only one where the token names none; only one that is not known is waited for.
 
-        Raises Unauthorized where the issuer has no such key, BackendUnavailable where its keys cannot be had.
+        Raises Unknown where the issuer has no such key, BackendUnavailable where its keys cannot be had.
         """
         if self._is_due(key_id) and (self._refreshing is None or self._refreshing.done()):
             self._refreshing = asyncio.create_task(self._refresh())
@@ -64,7 +65,7 @@ class Keys:
             )
         found = held.get(key_id)
         if found is None:
-            raise Unauthorized("Authorization: this token was signed with an unknown key.", next="Fetch a new one.")
+            raise Unknown("Authorization: this token was signed with an unknown key.", next="Fetch a new one.")
         return found
 
     def _is_due(self, key_id: str | None) -> bool:

@@ -11,8 +11,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.gateway import Gateway
 from server.http.credentials import Credentials
-from server.http.origin import Hosts, misdirected
+from server.http.origin import Hosts
 from server.http.rates import Rates
+from server.http.refusals import Refusals
 from shared.mounts import Mount
 from shared.principal import Principal
 from shared.settings import Settings
@@ -24,8 +25,11 @@ PAGE_CALLS = 20
 class MountMiddleware:
     """Stands before the check of Origin, which a mounted application does itself, and after that of Host."""
 
-    def __init__(self, app: ASGIApp, *, mounts: Sequence[Mount], mounted: ASGIApp, hosts: Hosts) -> None:
+    def __init__(
+        self, app: ASGIApp, *, mounts: Sequence[Mount], mounted: ASGIApp, hosts: Hosts, refusals: Refusals
+    ) -> None:
         self._app = app
+        self._refusals = refusals
         self._paths = tuple(mount.path for mount in mounts)
         self._mounted = mounted
         self._hosts = hosts
@@ -36,7 +40,7 @@ class MountMiddleware:
             return
         names = Headers(scope=scope).getlist("host")
         allowed = len(names) == 1 and self._hosts.allow(names[0])
-        await (self._mounted if allowed else misdirected())(scope, receive, send)
+        await (self._mounted if allowed else self._refusals.misdirected())(scope, receive, send)
 
     def _is_mounted(self, path: str) -> bool:
         return any(path == mounted or path.startswith(f"{mounted}/") for mounted in self._paths)

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import jwt
+from jwt import exceptions
 
 from server.http.keys import ALGORITHMS, Key, Keys
+from shared.api_tokens import Unknown
 from shared.credentials import InsufficientScope
 from shared.environment import TENANT_PATTERN
 from shared.errors import Forbidden, Unauthorized
@@ -16,6 +18,16 @@ from shared.settings import Settings
 
 LEEWAY_S = 30
 TOKEN_CHARACTERS_MAX = 16_384
+
+_OF_CLAIMS = (
+    exceptions.ImmatureSignatureError,
+    exceptions.InvalidIssuedAtError,
+    exceptions.InvalidIssuerError,
+    exceptions.InvalidJTIError,
+    exceptions.InvalidSubjectError,
+    exceptions.MissingRequiredClaimError,
+)
+"""Said of tokens whose signature holds: PyJWT looks at it first."""
 
 
 class OAuthIssuer:
@@ -35,8 +47,8 @@ class OAuthIssuer:
     async def principal(self, credential: str) -> Principal:
         """Who the token speaks for.
 
-        Raises Unauthorized for a token that proves nothing, Forbidden for one that reaches nothing here, and
-        BackendUnavailable while the issuer's keys cannot be had.
+        Raises Unknown for a token that its issuer did not sign, Unauthorized for another that proves nothing, Forbidden
+        for one that reaches nothing here, and BackendUnavailable while the issuer's keys cannot be had.
         """
         claims = self._verified(credential, await self._keys.of(_key_id(credential)))
         tenant = claims.get(self._tenant_claim)
@@ -76,8 +88,10 @@ class OAuthIssuer:
             raise Unauthorized(
                 "Authorization: this token is for another audience.", next=f"Ask for the audience {self._audience}."
             ) from None
+        except _OF_CLAIMS as refused:
+            raise Unauthorized(_does_not_hold(refused), next="Fetch a new one.") from None
         except jwt.PyJWTError as refused:
-            raise _bad(type(refused).__name__) from None
+            raise Unknown(_does_not_hold(refused), next="Fetch a new one.") from None
         return claims
 
 
@@ -85,9 +99,9 @@ def _key_id(credential: str) -> str | None:
     try:
         header = jwt.get_unverified_header(credential)
     except jwt.PyJWTError as refused:
-        raise _bad(type(refused).__name__) from None
+        raise Unknown(_does_not_hold(refused), next="Fetch a new one.") from None
     if header.get("alg") not in ALGORITHMS:
-        raise _bad("InvalidAlgorithmError")
+        raise Unknown(_does_not_hold(jwt.InvalidAlgorithmError()), next="Fetch a new one.")
     key_id = header.get("kid")
     return key_id if isinstance(key_id, str) else None
 
@@ -102,5 +116,5 @@ def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
     )
 
 
-def _bad(reason: str) -> Unauthorized:
-    return Unauthorized(f"Authorization: this token does not hold ({reason}).", next="Fetch a new one.")
+def _does_not_hold(refused: jwt.PyJWTError) -> str:
+    return f"Authorization: this token does not hold ({type(refused).__name__})."

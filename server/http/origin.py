@@ -9,9 +9,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.http.refusals import refusal
-
-_MISDIRECTED = 421
+from server.http.refusals import Refusals
 
 
 class Hosts:
@@ -37,8 +35,9 @@ class Hosts:
 class OriginMiddleware:
     """Refuses a foreign or `null` Origin with 403 and a foreign Host with 421, on every path."""
 
-    def __init__(self, app: ASGIApp, *, origins: Iterable[str], hosts: Hosts) -> None:
+    def __init__(self, app: ASGIApp, *, origins: Iterable[str], hosts: Hosts, refusals: Refusals) -> None:
         self._app = app
+        self._refusals = refusals
         self._origins = frozenset(origins)
         self._hosts = hosts
 
@@ -48,23 +47,14 @@ class OriginMiddleware:
 
     def _refused(self, headers: Headers) -> Response | None:
         if any(origin.lower() not in self._origins for origin in headers.getlist("origin")):
-            return refusal(
+            return self._refusals.refusal(
                 403,
                 "FORBIDDEN",
                 "Origin: pages of this origin may not call this server.",
                 next="Add the origin to MEMHUB_ALLOWED_ORIGINS, or call without an Origin header.",
             )
         hosts = headers.getlist("host")
-        return None if len(hosts) == 1 and self._hosts.allow(hosts[0]) else misdirected()
-
-
-def misdirected() -> Response:
-    return refusal(
-        _MISDIRECTED,
-        "FORBIDDEN",
-        "Host: this server is not called by that name.",
-        next="Call it by the address that it listens on, or add the name to MEMHUB_ALLOWED_HOSTS.",
-    )
+        return None if len(hosts) == 1 and self._hosts.allow(hosts[0]) else self._refusals.misdirected()
 
 
 def is_loopback(name: str) -> bool:

@@ -100,14 +100,17 @@ class RawClient:
         return [(name.encode(), _encoded(value)) for name, value in (*own, *self.headers, *headers)]
 
 
-def plain(url: str) -> httpx2.AsyncClient:
-    """Without the certificates of the machine, whose reading costs 55 ms a client."""
-    return httpx2.AsyncClient(base_url=url, timeout=30, verify=False)
+def plain(url: str, *, address: str | None = None) -> httpx2.AsyncClient:
+    """Without the certificates of the machine, whose reading costs 55 ms a client; from an `address` of loopback."""
+    transport = httpx2.AsyncHTTPTransport(verify=False, local_address=address)
+    return httpx2.AsyncClient(base_url=url, timeout=30, transport=transport)
 
 
 @asynccontextmanager
-async def raw_client(url: str, era: Era, *, headers: HeaderList = ()) -> AsyncIterator[RawClient]:
-    async with plain(url) as http:
+async def raw_client(
+    url: str, era: Era, *, headers: HeaderList = (), address: str | None = None
+) -> AsyncIterator[RawClient]:
+    async with plain(url, address=address) as http:
         yield RawClient(http=http, era=era, headers=headers)
 
 

@@ -27,7 +27,7 @@ def asked(connection: asyncpg.Connection) -> Asked:
 @pytest.fixture
 def credentials(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> Credentials:
     """An address has one guess in a hundred seconds."""
-    monkeypatch.setattr(module, "GUESSES_PER_S", 0.01)
+    monkeypatch.setattr(module, "UNKNOWN_PER_S", 0.01)
 
     async def opener() -> Asked:
         return asked

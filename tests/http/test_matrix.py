@@ -163,8 +163,10 @@ async def test_without_a_credential_that_holds_nothing_is_told(
         async with raw_client(locked.url, era, headers=headers) as raw:
             raw.session = owner.session
             async for name, _writes, answer in everything(raw, world, world.open_id):
-                assert answer.status_code == 401, name
-                assert cause in answer.json()["message"], name
+                # What was never issued is not told for ever that it was not.
+                is_late = cause == "not known here" and answer.status_code == 429
+                assert is_late or answer.status_code == 401, name
+                assert ("Too many unknown credentials" if is_late else cause) in answer.json()["message"], name
                 assert MARK not in answer.text
 
 

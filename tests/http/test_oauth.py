@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import httpx2
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -17,12 +18,14 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from server.http.keys import ALGORITHMS, Keys
 from server.http.oauth import OAuthIssuer
+from shared import api_tokens
 from shared.errors import Unauthorized
 from shared.settings import Settings
 from tests.http.callers import Era, client, plain, raw_client
 from tests.http.issuer import AUDIENCE, Issuer, issuing
 from tests.http.processes import Process, serving
 
+FLOOD = 60
 METADATA = 'resource_metadata="https://memory.example.com/.well-known/oauth-protected-resource/mcp"'
 
 
@@ -232,6 +235,49 @@ async def test_an_invented_key_id_asks_the_issuer_once(trusting: Process, issuer
         async with raw_client(trusting.url, "2026-07-28", headers=[("Authorization", f"Bearer {forged}")]) as raw:
             assert (await raw.open()).status_code == 401
     assert issuer.fetches - before <= 1
+
+
+@pytest.mark.parametrize("kind", ["forged", "of an unknown key", "no token at all", "malformed"])
+async def test_an_address_that_sends_what_is_unknown_is_told_to_wait_and_nobody_else_there_is(
+    tmp_path: Path, module_database_url: str, issuer: Issuer, kind: str
+) -> None:
+    """Fails without _unknown in server/http/auth.py, or where the kind is no Unknown; and without Told in refusals.py.
+
+    Where it is looked at before the credential is, or where all that does not hold is counted, the others fail.
+    """
+    unknown = {
+        "forged": f"Bearer {token(issuer, key=ec.generate_private_key(ec.SECP256R1()))}",
+        "of an unknown key": f"Bearer {token(issuer, headers={'kid': 'invented'})}",
+        "no token at all": "Bearer the-wrong-key",
+        "malformed": "Basic abc",
+    }[kind]
+    fresh = await _issued(module_database_url)
+    with trusting_server(tmp_path, module_database_url, issuer) as process:
+        answers = await flooded(process, unknown)
+        statuses = [answer.status_code for answer in answers]
+        assert statuses[0] == 401
+        assert set(statuses) == {401, 429}
+        assert int(answers[statuses.index(429)].headers["retry-after"]) >= 1
+        for good in (token(issuer), fresh):
+            assert (await presented(process, good)).status_code == 200
+        for signed in (token(issuer, exp=1), token(issuer, nbf=4_000_000_000)):
+            assert {answer.status_code for answer in await flooded(process, f"Bearer {signed}")} == {401}
+        process.process.terminate()
+        log = process.log()
+    assert log.count('"http_refused"') < FLOOD / 5
+
+
+async def flooded(process: Process, authorization: str) -> list[httpx2.Response]:
+    async with plain(process.url) as http:
+        return [await http.get("/mcp", headers={"Authorization": authorization}) for _ in range(FLOOD)]
+
+
+async def _issued(database_url: str) -> str:
+    operator = await asyncpg.connect(database_url)
+    try:
+        return (await api_tokens.create(operator, "acme", name="test")).secret
+    finally:
+        await operator.close()
 
 
 def _encoded(part: bytes) -> str:

@@ -12,6 +12,7 @@ from server.gateway import Gateway
 from server.http.auth import AuthMiddleware
 from server.http.credentials import Credentials
 from server.http.rates import Rates
+from server.http.refusals import Refusals
 from server.http.usage import Usage
 from shared import api_tokens
 from shared.settings import Settings
@@ -32,7 +33,9 @@ async def test_what_was_not_answered_when_its_credential_lapsed_is_refused(conne
     gateway = Gateway(opener=opener)
     credentials = Credentials(Settings(), gateway=gateway, usage=Usage(gateway, flush_s=60), issuer=None)
     rates = Rates(per_s=100, clock=lambda: 0.0)
-    app = AuthMiddleware(slow, credentials=credentials, rates=rates, metadata_url=None, recheck_s=0.2)
+    app = AuthMiddleware(
+        slow, credentials=credentials, rates=rates, refusals=Refusals(), metadata_url=None, recheck_s=0.2
+    )
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://here") as http:
         refused = await http.get("/mcp", headers={"Authorization": f"Bearer {issued.secret}"})
     assert (refused.status_code, "revoked" in refused.json()["message"]) == (401, True)
