@@ -15,12 +15,13 @@ from rich.text import Text
 from ops.absences import NO_DATABASE_NEXT, no_database
 from ops.finding import Finding
 from ops.fleet_findings import findings as of_fleet
+from ops.operating import OPERATOR_ROLE
 from ops.reaching import reached
 from ops.terminal import Terminal
 from ops.texts import shown
 from ops.words import counted
 from shared import checker, migrations, requirements, statements
-from shared.database import connected
+from shared.database import SERVER_ROLE, connected
 from shared.embedded import folder
 from shared.errors import BackendUnavailable, MemhubError
 from shared.settings import Settings, unknown
@@ -107,14 +108,24 @@ def _disk(settings: Settings) -> Finding:
 
 
 async def _roles(connection: asyncpg.Connection) -> Finding:
-    missing = [row["role"] for row in await connection.fetch(_ROLES) if not row["usable"]]
-    if not missing:
-        return Finding("roles", True, "servers act as memhub_server, which cannot rewrite history")
+    usable = {row["role"] for row in await connection.fetch(_ROLES) if row["usable"]}
+    if SERVER_ROLE in usable:
+        told = f"servers act as {SERVER_ROLE}, which cannot rewrite history"
+        # Of no server: what may purge is not for who serves strangers.
+        apart = f"; import, export, purge, token and project untie act as {OPERATOR_ROLE}: give them the owner's URL"
+        return Finding("roles", True, told if OPERATOR_ROLE in usable else told + apart)
+    if OPERATOR_ROLE in usable:
+        return Finding(
+            "roles",
+            True,
+            f"commands act as {OPERATOR_ROLE}; give servers and workers the URL of a member of {SERVER_ROLE}",
+        )
     return Finding(
         "roles",
         False,
-        f"the connecting role cannot act as {', '.join(missing)}",
-        "As an administrator: " + "; ".join(f"GRANT {role} TO the connecting role" for role in missing) + ".",
+        f"the connecting role can act neither as {SERVER_ROLE} nor as {OPERATOR_ROLE}",
+        f"As an administrator: GRANT {SERVER_ROLE} TO the connecting role, for servers and workers. Commands such as "
+        "purge take the owner's URL.",
     )
 
 

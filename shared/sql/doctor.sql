@@ -1,5 +1,5 @@
 -- name: roles
--- Whether this session can act as the roles that the schema made.
+-- Whether this session can act as each of the roles that the schema made.
 SELECT wanted.role, to_regrole(wanted.role) IS NOT NULL AND pg_has_role(current_user, wanted.role, 'SET') AS usable
 FROM (VALUES ('memhub_server'), ('memhub_operator')) AS wanted (role)
 ORDER BY wanted.role;

@@ -145,6 +145,10 @@ def test_the_database_s_first_script_makes_a_login_that_cannot_rewrite_history(
     url = empty_database_url.replace("postgres@", "memhub_app@")
     shown = installation.run("status", environment={"MEMHUB_DATABASE_URL": url})
     assert (shown.returncode, shown.stderr) == (0, "")
+    examined = installation.run("doctor", "--json", environment={"MEMHUB_DATABASE_URL": url})
+    well = {each["name"]: each["well"] for each in json.loads(examined.stdout)}
+    assert well["roles"], examined.stdout
+    assert well["invariants"], examined.stdout
     with psycopg.connect(url, autocommit=True) as app, pytest.raises(psycopg.errors.InsufficientPrivilege):
         app.execute("SET ROLE memhub_operator")
     with psycopg.connect(empty_database_url, autocommit=True) as owner:

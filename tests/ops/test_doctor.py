@@ -8,6 +8,7 @@ import asyncpg
 import orjson
 import pytest
 
+from ops import doctor
 from ops.finding import Finding
 from ops.fleet_findings import findings
 from shared.embedding import registry
@@ -131,6 +132,37 @@ async def test_a_floor_of_the_settings_that_differs_is_a_note(connection: asyncp
     assert other.detail.endswith(
         "MEMHUB_EMBEDDING_FLOOR is 0.4 here: a worker with that setting writes it over the database's"
     )
+
+
+@pytest.mark.parametrize(
+    ("granted", "well", "said", "mend"),
+    [
+        (("memhub_server", "memhub_operator"), True, "servers act as memhub_server, which cannot rewrite history", ""),
+        (
+            ("memhub_server",),
+            True,
+            "purge, token and project untie act as memhub_operator: give them the owner's URL",
+            "",
+        ),
+        (("memhub_operator",), True, "give servers and workers the URL of a member of memhub_server", ""),
+        ((), False, "neither as memhub_server nor as memhub_operator", "GRANT memhub_server TO the connecting role"),
+    ],
+)
+async def test_a_role_is_wrong_only_where_it_is_neither_a_server_s_nor_an_operator_s(
+    connection: asyncpg.Connection, granted: tuple[str, ...], well: bool, said: str, mend: str
+) -> None:
+    """Fails where every role that is missing is wrong: servers were to be given the right to purge."""
+    change = connection.transaction()
+    await change.start()
+    await connection.execute("CREATE ROLE looked_at")
+    for role in granted:
+        await connection.execute(f"GRANT {role} TO looked_at")
+    await connection.execute("SET LOCAL ROLE looked_at")
+    finding = await doctor._roles(connection)
+    await change.rollback()
+
+    assert (finding.well, said in finding.detail, mend in finding.mend) == (well, True, True)
+    assert "GRANT memhub_operator" not in finding.mend
 
 
 async def test_no_worker_is_wrong_with_a_database_of_ones_own_and_normal_with_the_embedded_one(
