@@ -19,6 +19,7 @@ import psycopg
 import pytest
 import yaml
 
+from server.http.origin import Hosts
 from tests.ops.conftest import ROOT, WAIT_S, Installation
 
 COMPOSE = ROOT / "docker-compose.yml"
@@ -97,10 +98,46 @@ def test_every_service_waits_for_what_it_needs_and_is_watched() -> None:
             assert service["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
 
 
+def test_the_server_is_called_by_every_name_of_its_service() -> None:
+    """Fails without web.memhub.svc in MEMHUB_ALLOWED_HOSTS of ops/deploy/kubernetes.yaml."""
+    (pod,) = (pod for pod in _pods() if pod["containers"][0]["name"] == "web")
+    (named,) = (each["value"] for each in pod["containers"][0]["env"] if each["name"] == "MEMHUB_ALLOWED_HOSTS")
+    hosts = Hosts(bound="0.0.0.0", allowed=named.split(","))
+    for name in ("web", "web.memhub", "web.memhub.svc", "web.memhub.svc.cluster.local"):
+        assert hosts.allow(f"{name}:3000")
+
+
+def test_every_worker_waits_for_the_schema(installation: Installation, empty_database_url: str) -> None:
+    """Fails without the initContainers of ops/deploy/kubernetes.yaml, and where their command does not wait."""
+    waiting = [
+        pod.get("initContainers", ()) for pod in _pods() if pod["containers"][0]["command"][0] == "memhub-worker"
+    ]
+    ((only,), (same,)) = waiting
+    assert only == same
+    with psycopg.connect(empty_database_url, autocommit=True) as owner:
+        owner.execute("CREATE EXTENSION vector")
+    url = {"MEMHUB_DATABASE_URL": empty_database_url}
+    environment = installation.environment(url)
+    environment["PATH"] = f"{installation.programs}:{environment['PATH']}"
+    with subprocess.Popen(only["command"], env=environment, stderr=subprocess.PIPE, text=True, cwd="/") as process:
+        watchdog = threading.Timer(WAIT_S, process.kill)
+        watchdog.start()
+        try:
+            assert process.stderr is not None
+            said = process.stderr.readline()
+            migrated = installation.run("migrate", environment=url)
+            process.wait()
+        finally:
+            process.kill()
+            watchdog.cancel()
+    assert "memhub migrate" in said
+    assert (migrated.returncode, process.returncode) == (0, 0), migrated.stderr
+
+
 def test_no_container_may_become_root() -> None:
     for pod in _pods():
         assert pod["securityContext"]["runAsNonRoot"]
-        for container in pod["containers"]:
+        for container in [*pod.get("initContainers", ()), *pod["containers"]]:
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert re.search(r"^USER 10001$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
 
