@@ -42,16 +42,21 @@ def export(
     ] = None,
     tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Only this tenant's projects.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A file instead of standard output.")
-    ] = None,
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="A file instead of standard output (-).", show_default=False
+        ),
+    ] = "-",
     force: FORCE = False,
 ) -> None:
     """Write every memory with its whole history as JSON Lines."""
     from ops.export import AGAIN
     from ops.export import export as write
 
+    # As text until here: a Path does not tell a file of that name, ./-, from it.
+    path = None if output == "-" else Path(output)
     run(
-        lambda settings: write(settings, project=project, tenant=tenant, output=output, force=force),
+        lambda settings: write(settings, project=project, tenant=tenant, output=path, force=force),
         interrupted=AGAIN,
     )
 

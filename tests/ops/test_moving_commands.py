@@ -104,6 +104,20 @@ async def test_an_export_goes_to_standard_output_and_an_import_comes_from_standa
     assert imported.stdout == "Import (memhub): 1 imported, 1 project made.\n", imported.stderr
 
 
+async def test_a_dash_is_standard_output_and_a_file_of_that_name_is_named_by_its_folder(
+    speaker: Client, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fails without the comparison with - in ops/moving_commands.py, and where it is one of paths."""
+    monkeypatch.chdir(tmp_path)
+    await speaker.saved("Through a pipe.")
+    exported = memhub.run("export", "--output", "-", MEMHUB_DATABASE_URL=database_url)
+
+    assert (exported.stderr, names_in(tmp_path)) == ("Exported 1 memory.\n", [])
+    assert [json.loads(line)["kind"] for line in exported.stdout.splitlines()][-1] == "end"
+    named = memhub.run("export", "--output", "./-", MEMHUB_DATABASE_URL=database_url)
+    assert (named.stdout, names_in(tmp_path)) == ("", ["-"])
+
+
 async def test_a_full_disk_is_told_and_leaves_nothing(speaker: Client, database_url: str, small_disk: Path) -> None:
     # Fails when `passing` leaves its file, or `naming` does not look at ENOSPC.
     for number in range(40):
