@@ -36,6 +36,8 @@ class Runtime:
     """A stand-in for the Bedrock runtime's HTTP interface."""
 
     status: int = 200
+    code: str | None = None
+    answer: bytes | None = None
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     meeting: asyncio.Barrier | None = None
     """Until as many requests are here at once, none is answered; without them, each is refused after a while."""
@@ -52,7 +54,10 @@ class Runtime:
             except (TimeoutError, asyncio.BrokenBarrierError):
                 return JSONResponse({}, status_code=400)
         if self.status != 200:
-            return JSONResponse({"message": "as told"}, status_code=self.status)
+            told = {"message": "as told"} | ({} if self.code is None else {"__type": self.code})
+            return JSONResponse(told, status_code=self.status)
+        if self.answer is not None:
+            return Response(self.answer, media_type="application/json")
         if "inputText" in body:
             return JSONResponse({"embedding": [3.0, 4.0] + [0.0] * (body["dimensions"] - 2)})
         lengths = [float(len(text)) for text in body["texts"]]
@@ -131,6 +136,71 @@ async def test_what_bedrock_answers_is_translated(
         with pytest.raises(error):
             await asyncio.to_thread(embedder.embed, ["one"], purpose=Purpose.DOCUMENT)
     assert len(runtime.requests) == (bedrock.ATTEMPTS_MAX if status == 503 else 1)
+
+
+@pytest.mark.parametrize("status", [408, 429])
+async def test_what_may_pass_later_is_no_refusal(serve: Serve, made: Made, status: int) -> None:
+    # Fails without the throttling in `_translated`: each text would spend its attempts.
+    async with serve(Runtime(status=status).app(), Place(host="127.0.0.1")) as endpoint:
+        embedder = made(endpoint, name=COHERE)
+        with pytest.raises(EmbeddingUnavailable):
+            await asyncio.to_thread(embedder.embed, ["one"], purpose=Purpose.DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("ValidationException", "ValidationException"),
+        ("AccessDeniedException", "AccessDeniedException"),
+        ("Our text is one", "ClientError"),
+        ("E" * 65, "ClientError"),
+        ("hunter2", "ClientError"),
+        (None, "400"),
+    ],
+)
+async def test_a_refusal_tells_the_code_and_nothing_that_may_be_the_text(
+    serve: Serve, made: Made, code: str | None, told: str
+) -> None:
+    # Fails without `word` in `_translated`, "hunter2" without the texts there: reasons are kept and shown.
+    async with serve(Runtime(status=400, code=code).app(), Place(host="127.0.0.1")) as endpoint:
+        for name in (COHERE, TITAN):
+            embedder = made(endpoint, name=name)
+            with pytest.raises(EmbeddingRefused) as refused:
+                await asyncio.to_thread(embedder.embed, ["Our text: Hunter2."], purpose=Purpose.DOCUMENT)
+            assert refused.value.message == f"Bedrock refused: {told}."
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (b"", "answered something that is no embedding"),
+        (b"no JSON", "answered something that is no embedding"),
+        (b"[[1]]", "answered something that is no embedding"),
+        (b"{}", "answered something that is no embedding"),
+        (b'{"embeddings": [[1, 0], [1]]}', "answered something that is no embedding"),
+        (b'{"embeddings": [["x"]]}', "answered something that is no embedding"),
+        (b'{"embeddings": [[0, 0]]}', "answered something that is no embedding"),
+        (b'{"embeddings": [[1, 0]]}', "answered 1 vectors of 2 for 1 texts, of 1024 expected"),
+        (b'{"embeddings": {"float": [[1, 0, 0]]}}', "answered 1 vectors of 3 for 1 texts, of 1024 expected"),
+    ],
+)
+async def test_an_answer_that_is_no_vector_of_each_text_is_refused(
+    serve: Serve, made: Made, answer: bytes, told: str
+) -> None:
+    # Fails without the looks at what came in `embed` and in `_invoke`.
+    async with serve(Runtime(answer=answer).app(), Place(host="127.0.0.1")) as endpoint:
+        embedder = made(endpoint, name=COHERE)
+        with pytest.raises(EmbeddingRefused, match=told):
+            await asyncio.to_thread(embedder.embed, ["one"], purpose=Purpose.DOCUMENT)
+
+
+async def test_fewer_vectors_than_texts_are_refused(serve: Serve, made: Made) -> None:
+    # Fails when `embed` asks for the dimension alone: vectors would go to the wrong texts.
+    answer = json.dumps({"embeddings": [[1.0] * 1024]}).encode()
+    async with serve(Runtime(answer=answer).app(), Place(host="127.0.0.1")) as endpoint:
+        embedder = made(endpoint, name=COHERE)
+        with pytest.raises(EmbeddingRefused, match="answered 1 vectors of 1024 for 2 texts"):
+            await asyncio.to_thread(embedder.embed, ["one", "two"], purpose=Purpose.DOCUMENT)
 
 
 @pytest.mark.usefixtures("aws")

@@ -49,7 +49,8 @@ class BedrockEmbedder:
             raise _unexpected(self.name) from None
         if vectors.shape != (len(texts), self.dimension):
             raise EmbeddingRefused(
-                f"{self.name} answered vectors of {vectors.shape[1]}, {self.dimension} expected.",
+                f"{self.name} answered {len(vectors)} vectors of {vectors.shape[1]} for {len(texts)} texts, "
+                f"of {self.dimension} expected.",
                 next="Set MEMHUB_EMBEDDING_DIM to what the model gives, or unset it.",
             )
         return vectors
@@ -61,15 +62,16 @@ class BedrockEmbedder:
         self._client.close()
 
     def _cohere_rows(self, texts: Sequence[str], purpose: Purpose) -> Any:
-        answer = self._invoke({"texts": list(texts), "input_type": _COHERE_PURPOSE[purpose], "truncate": "NONE"})
+        body = {"texts": list(texts), "input_type": _COHERE_PURPOSE[purpose], "truncate": "NONE"}
+        answer = self._invoke(body, texts)
         rows = answer.get("embeddings")
         return rows.get("float") if isinstance(rows, dict) else rows
 
     def _titan_row(self, text: str) -> Any:
         sized = {"dimensions": self.dimension, "normalize": True} if _is_titan_v2(self.name) else {}
-        return self._invoke({"inputText": text, **sized}).get("embedding")
+        return self._invoke({"inputText": text, **sized}, [text]).get("embedding")
 
-    def _invoke(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _invoke(self, body: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
         try:
             answer = self._client.invoke_model(
                 modelId=self.name,
@@ -79,7 +81,7 @@ class BedrockEmbedder:
             )
             parsed = orjson.loads(answer["body"].read())
         except self._failures as failed:
-            raise _translated(failed) from None
+            raise _translated(failed, texts) from None
         except orjson.JSONDecodeError:
             raise _unexpected(self.name) from None
         if not isinstance(parsed, dict):
@@ -141,11 +143,11 @@ def _client(*, endpoint_url: str | None, timeout_s: float) -> tuple[Any, tuple[t
     return client, (failures.ClientError, failures.BotoCoreError)
 
 
-def _translated(failed: Any) -> EmbeddingUnavailable | EmbeddingRefused:
+def _translated(failed: Any, texts: Sequence[str]) -> EmbeddingUnavailable | EmbeddingRefused:
     """Refused for what Bedrock calls the caller's fault (4xx but throttling), else unavailable."""
     answer = getattr(failed, "response", {})
     status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    code = word(answer.get("Error", {}).get("Code")) or type(failed).__name__
+    code = word(answer.get("Error", {}).get("Code"), texts) or type(failed).__name__
     if 400 <= status < 500 and status not in (408, 429):
         return EmbeddingRefused(f"Bedrock refused: {code}.", next="Check the model's name, region and access.")
     return EmbeddingUnavailable(f"Bedrock could not answer: {code}.", next="Check region, credentials and network.")
