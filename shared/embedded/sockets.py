@@ -7,6 +7,7 @@ import os
 import stat
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from shared.embedded.folder import ELSEWHERE
@@ -88,5 +89,7 @@ def _tidy(base: Path) -> None:
     """Takes away links to what is gone; a fresh one may be to what its process is about to make."""
     old = time.time() - LEFT_BEHIND_AFTER_S
     for link in base.iterdir():
-        if link.is_symlink() and not link.exists() and link.lstat().st_mtime < old:
-            link.unlink(missing_ok=True)
+        # Others tidy here too.
+        with suppress(FileNotFoundError):
+            if not link.exists() and link.lstat().st_mtime < old:
+                link.unlink()

@@ -170,6 +170,37 @@ def test_links_to_folders_that_are_gone_do_not_pile_up(folder: Path) -> None:
         link.unlink(missing_ok=True)
 
 
+def test_a_link_that_another_process_tidied_away_is_no_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Holds by the suppress in sockets._tidy."""
+    gone = folder / "gone"
+    gone.symlink_to(folder / "nothing")
+    os.utime(gone, (0, 0), follow_symlinks=False)
+
+    def tidied(link: Path) -> os.stat_result:
+        link.unlink()
+        return os.lstat(link)
+
+    with monkeypatch.context() as between:
+        between.setattr(type(gone), "lstat", lambda link: tidied(link) if link == gone else os.lstat(link))
+        sockets._tidy(folder)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_link_stands_in_no_folder_that_others_may_enter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Holds by is_private and by the refusal in sockets._linked."""
+    opened, closed = folder / "opened", folder / "closed"
+    opened.mkdir()
+    opened.chmod(0o755)
+    data_dir = folder / ("long" * 12) / ("path" * 20)
+    monkeypatch.setattr(sockets, "_bases", lambda: [opened, closed])
+    assert sockets.client_folder(data_dir).parent == closed
+
+    monkeypatch.setattr(sockets, "_bases", lambda: [opened])
+    with pytest.raises(ConfigurationError, match="no private short folder could be made"):
+        sockets.client_folder(data_dir)
+    assert list(opened.iterdir()) == []
+
+
 def test_a_lock_file_that_is_a_link_is_not_followed(empty_dir: Path) -> None:
     """Holds by O_NOFOLLOW in locks._try."""
     layout = folders.claim(empty_dir)
