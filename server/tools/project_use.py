@@ -43,8 +43,9 @@ async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
     project, aliases = arguments.project, _aliases(arguments)
     names_nothing = project is None and not aliases
     if names_nothing:
-        # As in all calls: what the setting or the header names, over HTTP `default`, else the workspace.
-        project = call.caller.project or (DEFAULT_SLUG if call.caller.has_default else None)
+        # As in all calls: what the setting or the header names, over HTTP `default`, else the workspace. That default is
+        # made by the first write alone.
+        project = call.caller.project or (DEFAULT_SLUG if call.caller.has_default and not arguments.create else None)
         aliases = call.caller.aliases if project is None else {}
     if arguments.create and arguments.display_name:
         await call.screened({"display_name": arguments.display_name}, otherwise="If it is none, choose another name.")

@@ -184,15 +184,14 @@ async def test_a_read_only_token_reads_and_writes_nothing(
         assert (await raw.use("memory_history", memory_id=memory_id))["status"] == "ACTIVE"
 
 
-async def test_project_use_that_names_nothing_makes_the_default_and_tells_of_none_that_is_not_there(
-    locked: Process, era: Era
-) -> None:
+async def test_project_use_that_names_nothing_tells_of_no_default_that_is_not_there(locked: Process, era: Era) -> None:
     # Fails when what stands in for the default before its first write is told as a project.
     async with client(locked.url, era, key=KEY, tenant=f"fresh-{era}") as raw:
         assert (await raw.refused("project_use"))["code"] == "PROJECT_NOT_FOUND"
-        made = await raw.use("project_use", create=True)
-        assert (made["outcome"], made["slug"], made["project_id"].strip("0-") != "") == ("created", "default", True)
-        assert (await raw.use("project_use"))["project_id"] == made["project_id"]
+        assert (await raw.refused("project_use", create=True))["code"] == "PROJECT_REQUIRED"
+        await raw.use("memory_remember", content="Cursors paginate.")
+        used = await raw.use("project_use")
+        assert (used["outcome"], used["slug"], used["project_id"].strip("0-") != "") == ("resolved", "default", True)
 
 
 async def test_a_token_of_one_project_knows_of_no_other(

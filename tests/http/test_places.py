@@ -75,6 +75,8 @@ async def test_the_default_project_is_made_by_the_first_write_and_by_no_read(
         missing = await raw.refused("memory_history", memory_id="00000000-0000-4000-8000-000000000000")
         assert missing["code"] == "MEMORY_NOT_FOUND"
         assert _projects(await raw.read("memory://projects")) == []
+        # Fails without the look at `create` in project_use: it told of a project that there is not.
+        assert (await raw.refused("project_use", create=True))["code"] == "PROJECT_REQUIRED"
         await raw.use("memory_remember", content="The first write.")
         assert _projects(await raw.read("memory://projects")) == ["default"]
         named = await raw.refused("memory_search", query="x", project="no-such-project")

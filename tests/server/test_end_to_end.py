@@ -88,6 +88,20 @@ def test_project_use_that_names_nothing_is_as_every_call_that_names_nothing(tmp_
         assert (made["outcome"], answered(raw, "project_use")["slug"]) == ("created", made["slug"])
 
 
+def test_a_folder_that_leads_to_two_projects_is_told_as_such_by_every_call(tmp_path: Path, database_url: str) -> None:
+    # Fails without ProjectAmbiguous in `unnamed`, and without `scope` in project_use: it told of none.
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = https://example.org/acme/ledger.git\n')
+    with session(tmp_path, database_url, MEMHUB_PROJECT="") as raw:
+        answered(raw, "project_use", project="shop", create=True, workspace_path=str(tmp_path))
+        remote = "https://example.org/acme/ledger.git"
+        tied = answered(raw, "project_use", project="ledger", create=True, git_remote=remote)
+        assert tied["guidance"].startswith("Calls that name no project are refused here: give project=ledger in each")
+        for tool in ("project_use", "memory_search"):
+            raw.call(tool, tool)
+            assert "PROJECT_AMBIGUOUS" in str(raw.result(tool))
+
+
 @pytest.mark.parametrize("end", ["stdin", "SIGTERM", "SIGKILL"])
 def test_a_write_in_flight_at_the_end_is_whole_or_absent_and_its_replay_tells_which(
     tmp_path: Path, database_url: str, end: str
