@@ -98,11 +98,23 @@ def test_a_disk_that_filled_up_under_a_database_is_told_as_full(small_disk: Path
     # Fails without `_is_full` in cluster._refuse: PostgreSQL may recover without end there, and was waited for.
     layout = folder.claim(small_disk / "data")
     if state is State.BUSY:
-        with suppress(OSError), (small_disk / "filler").open("wb", buffering=0) as file:
-            while True:
-                file.write(b"x" * 4_096)
+        _fill(small_disk)
     with pytest.raises(BackendUnavailable, match=r"The disk of the data folder .* is full"):
         cluster._refuse(state, layout)
+
+
+def test_a_start_that_had_no_room_to_say_why_is_told_as_that(small_disk: Path) -> None:
+    # Fails without `_is_full` in cluster._explain: the log has no room either, and no reason was given.
+    layout = folder.claim(small_disk / "data")
+    _fill(small_disk)
+    with pytest.raises(BackendUnavailable, match=r"The disk of the data folder .* is full"):
+        cluster._explain(layout, "")
+
+
+def _fill(disk: Path) -> None:
+    with suppress(OSError), (disk / "filler").open("wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 4_096)
 
 
 @pytest.mark.parametrize(

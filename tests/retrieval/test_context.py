@@ -125,6 +125,17 @@ async def test_no_more_is_weighed_than_a_budget_could_hold(searcher: Searcher, m
     assert sum(asdict(told.selection.dropped).values()) == 17 - told.selection.selected
 
 
+async def test_what_is_weighed_of_too_much_is_the_best(searcher: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Fails without the order of `_weighed`: the types that come first would take all that may be weighed.
+    monkeypatch.setattr("shared.retrieval.context.WEIGHED_CHARACTERS_MAX", 40)
+    await searcher.saved("Never log a card number.", type=MemoryType.CONSTRAINT, importance=1)
+    best = await searcher.saved("Sessions live in cookies.", importance=90)
+    told = await asked(searcher)
+
+    assert [item.memory_id for item in told.items] == [best]
+    assert told.selection.dropped == Dropped(no_budget_left=1)
+
+
 async def test_more_important_memories_come_first_where_nothing_is_asked(searcher: Searcher) -> None:
     await searcher.saved("Lesser fact of one kind.", importance=10)
     greater = await searcher.saved("Greater fact of another.", importance=90)
