@@ -14,8 +14,8 @@ ELEMENT_CHARACTERS_MAX = 16 * 2**20
 # Where known exports keep their memories; `data` wraps another document.
 COLLECTIONS = frozenset({"memories", "results", "records", "entities", "relations", "vectors"})
 _WRAPPER = "data"
-# What a listing of a cloud names where it stops.
-_MORE = frozenset({"nexttoken", "nextcontinuationtoken"})
+# What a listing of S3 Vectors names where it stops: its service nextToken, its command NextToken.
+_MORE = "nexttoken"
 
 _DECODER = json.JSONDecoder()
 _BLANKS = " \t\r\n\ufeff"
@@ -50,7 +50,7 @@ def _object(reader: _Reader) -> Iterator[Element]:
     goes_on = False
     while True:
         key = reader.value()
-        goes_on = goes_on or str(key).lower() in _MORE
+        goes_on = goes_on or str(key).lower() == _MORE
         reader.expect(":")
         opening = reader.peek()
         if key in COLLECTIONS and opening == "[":

@@ -43,8 +43,8 @@ async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
     project, aliases = arguments.project, _aliases(arguments)
     names_nothing = project is None and not aliases
     if names_nothing:
-        # As in all calls: what the setting or the header names, over HTTP `default`, else the workspace. That default is
-        # made by the first write alone.
+        # As in all calls: what the setting or the header names, over HTTP `default`, which the first write alone makes,
+        # else the workspace.
         project = call.caller.project or (DEFAULT_SLUG if call.caller.has_default and not arguments.create else None)
         aliases = call.caller.aliases if project is None else {}
     if arguments.create and arguments.display_name:

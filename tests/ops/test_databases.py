@@ -261,11 +261,14 @@ async def test_where_a_memory_for_all_was_said_is_no_reason_to_refuse_it(
     assert (head["said"], head["conversation"]) == ("For all.", None)
 
 
+@pytest.mark.parametrize("token", ["nextToken", "NextToken"])
 async def test_a_page_of_a_listing_is_told_to_be_one(
-    settings: Settings, connection: asyncpg.Connection, capsys: pytest.CaptureFixture[str]
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str], token: str
 ) -> None:
     # Fails when `goes_on` of the document's reader does not end in an error: the rest is missing and nobody knows.
-    assert await bring(settings, FOREIGN / "mcp-memory-vectors-cut.json", project="moving") == 1
+    cut = (FOREIGN / "mcp-memory-vectors-cut.json").read_text().replace("nextToken", token)
+    (tmp_path / "cut.json").write_text(cut)
+    assert await bring(settings, tmp_path / "cut.json", project="moving") == 1
     told = capsys.readouterr()
     assert "5 imported" in told.out
     assert "one page of a listing that goes on" in told.err
@@ -332,6 +335,17 @@ async def test_memory_mcp_of_environments_comes_with_its_steps_and_reasons(
     assert (moved["status"], moved["follows"]) == ("DELETED", False)
     authors = await connection.fetch(f"SELECT DISTINCT author_client FROM ({HEADS}) AS heads ORDER BY 1")
     assert [author for (author,) in authors] == ["agent-6f0c2f0e", "claude-code", "default-local-agent"]
+
+
+async def test_of_many_that_memories_belong_to_some_are_named(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Fails without ORIGINS_TOLD_MAX: an error would be as long as the file.
+    monkeypatch.setattr("ops.importing.ORIGINS_TOLD_MAX", 2)
+    rows = ({"tenant_id": f"shop-{number}", "id": "1", "content": "Ours."} for number in range(4))
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(FileRefused, match=r"belong to 4, which one project would mix: shop-0, shop-1, …\.$"):
+        await bring(settings, tmp_path / "rows.jsonl", format=Format.MCP_MEMORY, project="moving")
 
 
 @pytest.mark.parametrize(
