@@ -20,6 +20,7 @@ from shared.settings import Settings
 from tests.workers.conftest import AUTHOR, Write, vectors
 from tests.workers.fake import FakeEmbedder
 from tests.workers.waiting import until, until_blocked
+from workers import embedder as embedding
 from workers.embedder import EmbedderActor
 from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable
 from workers.leases import SUSPECT_ATTEMPTS
@@ -169,16 +170,23 @@ async def test_work_for_a_purged_revision_is_dropped(
     connection: asyncpg.Connection, fake: FakeEmbedder, shelf: Shelf, write: Write, embed: Embed
 ) -> None:
     memory = await write("To be purged")
-    await connection.execute("DELETE FROM memhub.live_memories")
+    await purge(connection, memory)
+    await embed(memory)
+
+    assert (await waiting(connection), fake.texts) == (0, [])
+
+
+async def purge(connection: asyncpg.Connection, memory: Memory) -> None:
+    """As far as the embedder sees it."""
+    await connection.execute("DELETE FROM memhub.live_memories WHERE memory_id = $1", memory.memory_id)
     await connection.execute("GRANT memhub_operator TO current_user")
     async with connection.transaction():
         await connection.execute("SET LOCAL ROLE memhub_operator")
         await connection.execute(
-            "UPDATE memhub.memory_revisions SET content = NULL, content_hash = NULL, document = NULL, purged_at = now()"
+            "UPDATE memhub.memory_revisions"
+            " SET content = NULL, content_hash = NULL, document = NULL, purged_at = now() WHERE memory_id = $1",
+            memory.memory_id,
         )
-    await embed(memory)
-
-    assert (await waiting(connection), fake.texts) == (0, [])
 
 
 async def test_no_transaction_is_open_while_the_model_runs(
@@ -365,6 +373,96 @@ async def test_the_pause_of_a_refused_row_is_no_lease(
     assert await connection.fetchval(refused) == paused_until
     model_goes_on.set()
     await sweep
+
+
+# What was settled is claimed by another worker.
+CLAIMED_SINCE = """
+INSERT INTO memhub.embedding_work AS work (project_id, memory_id, revision_no, model_id, attempts, leased_until)
+SELECT revision.project_id, revision.memory_id, revision.revision_no, model.id, 1, now() + interval '1 hour'
+FROM memhub.memory_revisions AS revision CROSS JOIN memhub.embedding_models AS model
+ON CONFLICT (project_id, memory_id, revision_no, model_id)
+    DO UPDATE SET attempts = 1, leased_until = excluded.leased_until WHERE work.attempts = 0"""
+CLAIMED = "SELECT count(*) FROM memhub.embedding_work WHERE leased_until > now() + interval '30 min' AND attempts = 1"
+
+
+@pytest.mark.parametrize("settled", ["written", "put off", "dropped"])
+async def test_what_is_settled_is_in_hand_no_more(
+    connection: asyncpg.Connection,
+    fake: FakeEmbedder,
+    shelf: Shelf,
+    write: Write,
+    embedder: EmbedderActor,
+    monkeypatch: pytest.MonkeyPatch,
+    settled: str,
+) -> None:
+    # Fails without `settling` in `_embed`, at each of its three: a stop gave back what another worker had claimed.
+    entered, model_goes_on = threading.Event(), threading.Event()
+    passing = [1] if settled == "written" else []
+
+    def hang(_texts: Sequence[str]) -> None:
+        if passing:
+            passing.pop()
+            return
+        entered.set()
+        assert model_goes_on.wait(30)
+
+    fake.fail = hang
+    memory, _ = await write("One fact"), await write("Another fact")
+    if settled == "dropped":
+        await purge(connection, memory)
+    else:
+        monkeypatch.setattr(embedding, "BATCH_BYTES_MAX", 1)
+    if settled == "put off":
+        known, gone = shelf.inference, iter([None])
+        monkeypatch.setattr(shelf, "inference", lambda model_id: next(gone, known(model_id)))
+    sweep = asyncio.ensure_future(embedder.sweep())
+    assert await asyncio.to_thread(entered.wait, 30)
+    await connection.execute(CLAIMED_SINCE)
+    assert await connection.fetchval(CLAIMED) == 1
+    sweep.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await sweep
+    model_goes_on.set()
+
+    assert await connection.fetchval(CLAIMED) == 1
+
+
+async def test_work_for_a_model_that_was_dropped_since_costs_no_attempt(
+    connection: asyncpg.Connection, shelf: Shelf, write: Write, embedder: EmbedderActor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Fails without `put_off` there: the row was leased and had spent an attempt.
+    await write("Of a model that is gone")
+    monkeypatch.setattr(shelf, "inference", lambda _model_id: None)
+    await embedder.sweep()
+
+    row = await connection.fetchrow(
+        "SELECT attempts, leased_until > now() + interval '10 s' AS put_off, error FROM memhub.embedding_work"
+    )
+    assert tuple(row) == (0, True, None)
+
+
+async def test_a_lease_is_not_renewed_beside_the_writing_of_its_vectors(
+    connection: asyncpg.Connection,
+    server_connection: asyncpg.Connection,
+    database: Database,
+    shelf: Shelf,
+    write: Write,
+) -> None:
+    # Fails without `held` in `settling`: two statements on the same rows, each in its own order, could wait for each
+    # other.
+    await write("Being written")
+    transaction = server_connection.transaction()
+    await transaction.start()
+    await server_connection.execute("SELECT FROM memhub.memories FOR UPDATE")
+    sweep = asyncio.ensure_future(EmbedderActor(database, Settings(embedding_lease_s=0.5), shelf).sweep())
+    await until_blocked(connection)
+    leased_until = await connection.fetchval("SELECT leased_until FROM memhub.embedding_work")
+    await until(connection, "SELECT clock_timestamp() > $1::timestamptz + interval '300 ms'", leased_until)
+
+    assert await connection.fetchval("SELECT leased_until FROM memhub.embedding_work") == leased_until
+    await transaction.rollback()
+    await sweep
+    assert await connection.fetchval(WHOLE)
 
 
 async def test_a_worker_that_starts_tries_the_refused_once_more(
