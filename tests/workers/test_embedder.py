@@ -22,7 +22,7 @@ from tests.workers.fake import FakeEmbedder
 from tests.workers.waiting import until, until_blocked
 from workers import embedder as embedding
 from workers.embedder import EmbedderActor
-from workers.embedding.errors import EmbeddingRefused, EmbeddingUnavailable
+from workers.embedding.errors import EmbeddingRefused, EmbeddingStopped, EmbeddingUnavailable
 from workers.leases import SUSPECT_ATTEMPTS
 from workers.shelf import Shelf
 
@@ -272,6 +272,61 @@ async def test_a_stop_gives_the_rows_back_uncounted(
         "SELECT attempts, leased_until <= clock_timestamp() AS due FROM memhub.embedding_work"
     )
     assert (row["attempts"], row["due"]) == (0, True)
+
+
+async def test_a_model_that_stops_costs_no_attempt(
+    connection: asyncpg.Connection, shelf: Shelf, write: Write, embedder: EmbedderActor
+) -> None:
+    # Fails without EmbeddingStopped beside CancelledError in `_finish`: the rows had spent an attempt, and waited.
+    await write("Cut short")
+    for inference in shelf.served.values():
+        await inference.close()
+    with pytest.raises(EmbeddingStopped):
+        await embedder.sweep()
+
+    row = await connection.fetchrow(
+        "SELECT attempts, leased_until <= clock_timestamp() AS due, error FROM memhub.embedding_work"
+    )
+    assert tuple(row) == (0, True, None)
+
+
+async def test_a_failure_that_nobody_expected_is_counted_with_its_type(
+    connection: asyncpg.Connection, fake: FakeEmbedder, shelf: Shelf, database: Database, write: Write
+) -> None:
+    # Fails without the last handler of `_finish`: the row had no reason, and was leased for minutes.
+    def break_down(_texts: Sequence[str]) -> None:
+        raise RuntimeError("the text quotes a memory")
+
+    await write("Breaks it")
+    fake.fail = break_down
+    settings = Settings(embedding_lease_s=600, job_backoff_s=0.01, job_backoff_s_max=1)
+    with pytest.raises(RuntimeError):
+        await EmbedderActor(database, settings, shelf).sweep()
+
+    row = await connection.fetchrow(
+        "SELECT attempts, leased_until < now() + interval '10 s' AS soon, error FROM memhub.embedding_work"
+    )
+    assert tuple(row) == (1, True, "RuntimeError")
+
+
+async def test_vectors_that_could_not_be_written_leave_their_rows_in_hand(
+    connection: asyncpg.Connection,
+    shelf: Shelf,
+    write: Write,
+    embedder: EmbedderActor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Fails when `settling` lets go of the rows before its statement: they stayed leased, without a reason.
+    async def refused(*_: object) -> None:
+        raise asyncpg.DiskFullError("could not extend file")
+
+    await write("Cannot be written")
+    monkeypatch.setattr(embedder._leases, "done", refused)
+    with pytest.raises(asyncpg.DiskFullError):
+        await embedder.sweep()
+
+    row = await connection.fetchrow("SELECT attempts, error FROM memhub.embedding_work")
+    assert tuple(row) == (1, "DiskFullError (53100)")
 
 
 async def test_a_provider_that_is_away_costs_no_attempt_and_the_reason_is_kept(
