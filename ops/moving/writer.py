@@ -73,7 +73,8 @@ class Writer:
             return
         if standing is None and not self._dry_run:
             await self._make(project)
-        written.counts["projects"] += standing is None
+        # A dry run made none, and may be told of it again.
+        written.counts["projects"] += standing is None and project.project_id not in self._projects
         self._projects[project.project_id] = project.project_id if standing is None else standing["id"]
 
     def wait_no_longer(self) -> bool:
