@@ -8,7 +8,9 @@ from typing import Any
 
 import asyncpg
 import pytest
+from starlette.requests import Request
 
+from ops.dashboard.pages import login
 from shared import api_tokens, credentials
 from tests.dashboard import world as made
 from tests.dashboard.conftest import Serve
@@ -47,26 +49,6 @@ async def test_the_key_opens_and_the_cookie_is_out_of_reach_of_scripts_and_other
     assert all(flag in cookie for flag in ("httponly", "samesite=strict", "path=/ops"))
     assert KEY not in cookie
     assert "Log out" in await guarded.text("/")
-
-
-@pytest.mark.parametrize(
-    "wanted",
-    [
-        "/ops/../elsewhere",
-        "/ops/%2e%2E/mcp",
-        "/ops/.%2e",
-        "//elsewhere/",
-        "/ops\\elsewhere",
-        "https://elsewhere/",
-        "/other",
-    ],
-)
-async def test_a_login_leads_to_no_page_but_our_own(guarded: Site, wanted: str) -> None:
-    # Fails without `stays` in _inside.
-    headers = {"Origin": guarded.address}
-    answer = await guarded.client.post("/ops/login", data={"credential": KEY, "next": wanted}, headers=headers)
-
-    assert answer.headers["location"] == "/ops/"
 
 
 async def test_behind_tls_the_cookie_stays_behind_tls(guarded: Site) -> None:
@@ -127,8 +109,9 @@ async def test_a_login_that_was_let_in_is_no_failure(guarded: Site) -> None:
         assert (await guarded.log_in(KEY)).status_code == 303
 
 
-@pytest.mark.parametrize("wanted", ["https://evil.example/", "//evil.example/", "/ops\\@evil.example", "/other", ""])
+@pytest.mark.parametrize("wanted", ["https://evil.example/", "/ops/../elsewhere", "/other", ""])
 async def test_a_login_leads_to_our_own_pages_only(guarded: Site, wanted: str) -> None:
+    # Fails without `_inside` in log_in.
     answer = await guarded.send("/login", {"credential": KEY, "next": wanted})
 
     assert answer.headers["location"] == "/ops/"
@@ -138,6 +121,31 @@ async def test_a_login_leads_back_to_the_page_that_was_wanted(guarded: Site) -> 
     answer = await guarded.send("/login", {"credential": KEY, "next": "/ops/memories?q=a+b"})
 
     assert answer.headers["location"] == "/ops/memories?q=a+b"
+
+
+@pytest.mark.parametrize(
+    ("root", "wanted", "led"),
+    [
+        ("/ops", "/ops/memories?q=a+b", True),
+        ("/ops", "/ops/memories?q=a/../b", True),
+        ("/ops", "/ops/memories/a..b", True),
+        ("", "/memories", True),
+        ("/ops", "/ops/../elsewhere", False),
+        ("/ops", "/ops/..?q=", False),
+        ("/ops", "/ops/%2e%2E/mcp", False),
+        ("/ops", "/ops/.%2e", False),
+        ("/ops", "/opsy/", False),
+        ("/ops", "/ops/\\evil.example", False),
+        ("/ops", "/ops/\t/evil.example", False),
+        ("", "//evil.example/", False),
+        ("", "/\\evil.example", False),
+        ("", "https://evil.example/", False),
+    ],
+)
+def test_an_address_inside_is_told_from_one_that_leads_out(root: str, wanted: str, led: bool) -> None:
+    # Fails without any of the looks of _inside: browsers take a backslash for a slash, and leave a tab out.
+    request = Request({"type": "http", "root_path": root})
+    assert login._inside(request, wanted) == (wanted if led else f"{root}/")
 
 
 async def test_a_token_of_a_tenant_sees_that_tenant_alone(

@@ -242,11 +242,12 @@ async def test_revisions_that_are_long_stand_on_more_pages(
     assert older.count("<article") == 2
 
 
-@pytest.mark.parametrize("up_to", ["0", "00", "-1", "x", "9999999999"])
+@pytest.mark.parametrize("up_to", ["0", "00", "-1", "x", "9999999999", "²"])
 async def test_a_revision_that_is_none_is_refused(
     site: Site, world: World, connection: asyncpg.Connection, up_to: str
 ) -> None:
-    # Fails without `int(given)` in _revision: no revision is before the first, and the page was an error of ours.
+    # Fails without any of the looks of _revision: no revision is before the first, ² is a digit and no number, and the
+    # page was an error of ours.
     memory_id = await revised_often(connection, world.scope, ["One", "Two"])
     assert (await site.get(f"/memories/{memory_id}", up_to=up_to)).status_code == 400
 

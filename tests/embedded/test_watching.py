@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from shared.embedded import GroundWatch, postmaster
-from tests.embedded.processes import WAIT_S
+
+ENDED_S = 10
 
 Server = subprocess.Popen[bytes]
 
@@ -29,7 +30,7 @@ def serve(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[]
     yield serving
     for server in served:
         server.kill()
-        server.wait(WAIT_S)
+        server.wait(ENDED_S)
 
 
 def replace(folder: Path, number: int) -> None:
@@ -52,9 +53,9 @@ def test_a_server_ends_when_its_folder_is_taken_and_the_next_one_with_the_next(
     replace(folder, 2)
     assert watch.look()
 
-    assert second.wait(WAIT_S) == -signal.SIGINT
+    assert second.wait(ENDED_S) == -signal.SIGINT
     first.send_signal(signal.SIGCONT)
-    assert first.wait(WAIT_S) == -signal.SIGINT
+    assert first.wait(ENDED_S) == -signal.SIGINT
 
 
 def test_a_server_that_came_later_is_known(folder: Path, serve: Callable[[], Server]) -> None:
@@ -65,12 +66,12 @@ def test_a_server_that_came_later_is_known(folder: Path, serve: Callable[[], Ser
         gone = serve()
         watch.look()
         gone.kill()
-        gone.wait(WAIT_S)
+        gone.wait(ENDED_S)
         server = serve()
         watch.look()
         replace(folder, number)
         assert watch.look()
-        assert server.wait(WAIT_S) == -signal.SIGINT
+        assert server.wait(ENDED_S) == -signal.SIGINT
 
 
 def test_a_folder_that_is_made_was_not_taken(folder: Path, serve: Callable[[], Server]) -> None:
