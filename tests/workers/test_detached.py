@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from shared import embedded, fleet, opening
+from shared.errors import BackendUnavailable
 from shared.settings import Settings
 from tests.workers.processes import QUICK, environment, worker
 from tests.workers.waiting import POLL_S, WAIT_S, until
@@ -262,6 +263,42 @@ async def test_a_folder_that_cannot_be_looked_at_is_not_taken_for_gone(
 
 def unlooked(*_arguments: object, **_options: object) -> NoReturn:
     raise PermissionError
+
+
+async def test_a_worker_beside_another_leaves_the_database_to_it(
+    data_dir: Path, quick: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Fails without is_worker_alive in `_leave`: the other one lost its database, and started it again.
+    monkeypatch.setenv("MEMHUB_WORKER_IDLE_S", "600")
+    with embedded.attach(data_dir) as cluster:
+        fleet.ensure_worker(data_dir, quick)
+        session = await asyncpg.connect(cluster.dsn)
+        await until(session, REGISTERED)
+        await session.close()
+    [other] = workers_of(data_dir)
+    with worker("--once", environment=environment("", data_dir, **ONLY_UPKEEP)) as running:
+        await asyncio.to_thread(running.wait, WAIT_S)
+
+    assert embedded.is_running(data_dir)
+    other.terminate()
+    await eventually(lambda: not fleet.is_worker_alive(data_dir))
+    await eventually(lambda: not embedded.is_running(data_dir))
+
+
+@pytest.mark.parametrize("url", [None, "postgresql://localhost/memhub"], ids=["embedded", "external"])
+async def test_a_database_that_cannot_be_stopped_is_left(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, url: str | None
+) -> None:
+    # Fails without the suppress in `_leave`, and without the look at database_url there.
+    asked: list[Path] = []
+
+    def busy(folder: Path) -> bool:
+        asked.append(folder)
+        raise BackendUnavailable("Another process is at it.", next="Wait.")
+
+    monkeypatch.setattr(supervisor, "stop_if_idle", busy)
+    await supervisor._leave(Settings(data_dir=data_dir, database_url=url), detached=False)
+    assert asked == ([data_dir] if url is None else [])
 
 
 async def test_a_worker_stays_as_long_as_a_server_is_there(
