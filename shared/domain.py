@@ -47,6 +47,10 @@ class Author:
     traceparent: str | None = None
 
 
+DEFAULT_SLUG = "default"
+"""Where calls over HTTP go that name no project."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProjectScope:
     """A project that its tenant was shown to own; only shared.projects makes one."""

@@ -10,10 +10,9 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from shared import statements
-from shared.domain import Aliases, Author, ProjectScope, Used
+from shared.domain import DEFAULT_SLUG, Aliases, Author, ProjectScope, Used
 from shared.errors import InvalidArgument, MemoryNotFound, ProjectAmbiguous, ProjectNotFound, ProjectRequired
 
-DEFAULT_SLUG = "default"
 LISTED_MAX = 200
 NAMED_IN_ERRORS_MAX = 20
 

@@ -74,9 +74,14 @@ async def once(orders: Orders, settings: Settings) -> None:
 
 
 async def _leave(settings: Settings, *, detached: bool) -> None:
-    """Stops an embedded database that nobody uses; another worker that is there looks after it."""
-    if settings.database_url is None and (detached or not fleet.is_worker_alive(settings.data_dir)):
-        with suppress(BackendUnavailable):
+    """Stops an embedded database that nobody uses; another worker that is there looks after it.
+
+    Raises nothing: where it cannot be done, why the worker ends matters more.
+    """
+    if settings.database_url is not None:
+        return
+    with suppress(BackendUnavailable, ConfigurationError, OSError):
+        if detached or not fleet.is_worker_alive(settings.data_dir):
             await asyncio.to_thread(stop_if_idle, settings.data_dir)
 
 

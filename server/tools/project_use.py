@@ -11,8 +11,7 @@ from server.tools.parts import Project
 from server.tools.tool import Tool, writes
 from server.tools.views import View
 from shared import limits
-from shared.domain import Aliases, ProjectScope, Used
-from shared.projects import DEFAULT_SLUG
+from shared.domain import DEFAULT_SLUG, Aliases, ProjectScope, Used
 
 DESCRIPTION = """\
 Find, or make, the project whose memory this work belongs to. Needed once, after PROJECT_REQUIRED or \
