@@ -117,8 +117,9 @@ async def _roles(connection: asyncpg.Connection) -> Finding:
     if OPERATOR_ROLE in usable:
         return Finding(
             "roles",
-            True,
-            f"commands act as {OPERATOR_ROLE}; give servers and workers the URL of a member of {SERVER_ROLE}",
+            False,
+            f"commands act as {OPERATOR_ROLE}, and no server can start with this URL",
+            f"Give servers and workers the URL of a member of {SERVER_ROLE}.",
         )
     return Finding(
         "roles",

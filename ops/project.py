@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import asyncpg
@@ -60,7 +61,10 @@ async def untie(settings: Settings, place: str, tenant: str | None) -> int:
 
 async def _still(connection: asyncpg.Connection, tenant: str, folder: Path) -> str | None:
     """By what the folder leads to a project all the same: its repository, which other folders share."""
-    remote = workspace.aliases(folder).get("git_remote")
+    remote = None
+    # A folder that this user may not enter was untied all the same.
+    with suppress(OSError):
+        remote = workspace.aliases(folder).get("git_remote")
     if remote is None:
         return None
     try:

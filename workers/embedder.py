@@ -115,6 +115,10 @@ class EmbedderActor:
         except EmbeddingUnavailable as away:
             await self._leases.put_off(hand.rows, pause_s=AWAY_PAUSE_S, error=reason(away), counts=False)
             return False
+        except asyncpg.ForeignKeyViolationError:
+            # Before its first vector, a worker with other settings gave the model another dimension.
+            await self._leases.put_off(hand.rows, pause_s=AWAY_PAUSE_S, error=None, counts=False)
+            return False
         except (asyncio.CancelledError, EmbeddingStopped):
             # The database may be gone too; then the leases run out by themselves.
             with suppress(MemhubError, asyncpg.PostgresError):

@@ -72,6 +72,8 @@ class Shelf:
         if self._own is None:
             return
         own, floor = self.served[self._own].embedder, self._settings.embedding_floor
+        # Nothing is embedded with what is refused below.
+        self.models = {}
         async with database.connection("write") as connection:
             await registry.register(connection, name=own.name, dimension=own.dimension, floor=floor)
             wanted = [model for model in await registry.models(connection) if model.state != "retired"]

@@ -28,6 +28,7 @@ OPERATORS = frozenset({"/metrics"})
 
 WELL_KNOWN = "/.well-known/"
 _RETRY_AFTER_S = 2
+END_S = 5.0
 
 
 class AuthMiddleware:
@@ -78,7 +79,9 @@ class AuthMiddleware:
             return
         logs.event("stream_ended", level="WARNING", code=refused.code)
         if answer.is_begun:
-            await answer.end()
+            # Who reads no longer is waited for no longer.
+            with anyio.move_on_after(END_S):
+                await answer.end()
         else:
             await self._refused(refused)(scope, receive, send)
 
@@ -169,13 +172,14 @@ class _Answer:
         self.is_begun = False
 
     async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            # One of a length that was told cannot be ended before it.
-            self._is_open = "content-length" not in Headers(raw=message["headers"])
-            self.is_begun = True
-        elif not message.get("more_body", False):
-            self._is_open = False
+        if message["type"] != "http.response.start":
+            self._is_open = self._is_open and bool(message.get("more_body", False))
+            await self._send(message)
+            return
         await self._send(message)
+        # One of a length that was told cannot be ended before it.
+        self._is_open = "content-length" not in Headers(raw=message["headers"])
+        self.is_begun = True
 
     async def end(self) -> None:
         if self._is_open:

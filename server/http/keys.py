@@ -13,8 +13,7 @@ import jwt
 import orjson
 
 from server import background
-from shared.api_tokens import Unknown
-from shared.errors import BackendUnavailable
+from shared.errors import BackendUnavailable, Unauthorized
 from shared.settings import LOOPBACK_NAMES
 
 FRESH_S = 600.0
@@ -52,7 +51,7 @@ class Keys:
     async def of(self, key_id: str | None) -> Key:
         """The key of that id, or the only one where the token names none; only one that is not known is waited for.
 
-        Raises Unknown where the issuer has no such key, BackendUnavailable where its keys cannot be had.
+        Raises Unauthorized where the issuer has no such key, BackendUnavailable where its keys cannot be had.
         """
         if self._is_due(key_id) and (self._refreshing is None or self._refreshing.done()):
             self._refreshing = asyncio.create_task(self._refresh())
@@ -65,7 +64,8 @@ class Keys:
             )
         found = held.get(key_id)
         if found is None:
-            raise Unknown("Authorization: this token was signed with an unknown key.", next="Fetch a new one.")
+            # No guess: it may be one of an issuer that changed its keys, whose holder has to hear 401.
+            raise Unauthorized("Authorization: this token was signed with an unknown key.", next="Fetch a new one.")
         return found
 
     def _is_due(self, key_id: str | None) -> bool:
@@ -126,11 +126,14 @@ def _parsed(published: Any) -> dict[str | None, Key]:
 def _usable(published: dict[str, Any]) -> Key | None:
     if published.get("use", "sig") != "sig" or published.get("kty") == "oct":
         return None
+    named, id = published.get("alg"), published.get("kid")
+    if not (named is None or named in ALGORITHMS) or not (id is None or isinstance(id, str)):
+        return None
     try:
         key = jwt.PyJWK(published)
-    except jwt.PyJWTError:
+    except (jwt.PyJWTError, NotImplementedError, TypeError, ValueError):
         return None
-    return Key(key.key_id, key.key, _fitting(key, named=published.get("alg")))
+    return Key(key.key_id, key.key, _fitting(key, named=named))
 
 
 def _fitting(key: jwt.PyJWK, *, named: str | None) -> tuple[str, ...]:

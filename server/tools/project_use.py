@@ -42,9 +42,10 @@ async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
     project, aliases = arguments.project, _aliases(arguments)
     names_nothing = project is None and not aliases
     if names_nothing:
-        # As in all calls: what the setting or the header names, over HTTP `default`, which the first write alone makes,
-        # else the workspace.
-        project = call.caller.project or (DEFAULT_SLUG if call.caller.has_default and not arguments.create else None)
+        # As in all calls: what the setting or the header names, what the credential is bound to, over HTTP `default`,
+        # which the first write alone makes, else the workspace.
+        defaults = call.caller.has_default and call.caller.bound_to is None and not arguments.create
+        project = call.caller.project or (DEFAULT_SLUG if defaults else None)
         aliases = call.caller.aliases if project is None else {}
     if arguments.create and arguments.display_name:
         await call.screened({"display_name": arguments.display_name}, otherwise="If it is none, choose another name.")

@@ -208,6 +208,8 @@ async def test_a_token_of_one_project_knows_of_no_other(
         stored = await raw.use("memory_remember", content="The work.")
         assert stored["outcome"] == "created"
         assert [hit["content"] for hit in (await raw.use("memory_search"))["results"]] == ["The work."]
+        # Fails without the look at `bound_to` in project_use: it told of no project default.
+        assert (await raw.use("project_use"))["slug"] == "shared-work"
         answers = [
             await raw.call("memory_search", project=hidden_project),
             await raw.call("memory_search", headers=[("X-Memory-Project", hidden_project)]),

@@ -58,11 +58,14 @@ async def test_a_key_that_is_known_does_not_wait_for_an_issuer_that_hangs(monkey
         {"kty": "AKP", "alg": "ML-DSA-44", "pub": "AA", "kid": "new"},
         {"kty": "EC", "crv": "P-999", "x": "AA", "y": "AA", "kid": "new"},
         {"kty": "OKP", "crv": "X448", "x": "AA", "kid": "new"},
+        {"kty": "RSA", "n": "AQAB", "e": "AQAB", "alg": "none", "kid": "new"},
+        {"kty": "RSA", "n": "AQAB", "e": "AQAB", "alg": ["RS256"], "kid": "new"},
+        {"kty": "RSA", "n": "AQAB", "e": "AQAB", "kid": ["new"]},
         "no key",
     ],
 )
 async def test_a_key_of_an_unknown_kind_leaves_the_others_usable(beside: object) -> None:
-    # Fails without the except in _usable.
+    # Fails without the except in _usable, and without its look at what the key names.
     with issuing() as issuer:
         issuer.beside.append(beside)
         assert (await Keys(issuer.url).of("first")).id == "first"

@@ -237,7 +237,7 @@ async def test_an_invented_key_id_asks_the_issuer_once(trusting: Process, issuer
     assert issuer.fetches - before <= 1
 
 
-@pytest.mark.parametrize("kind", ["forged", "of an unknown key", "no token at all", "malformed"])
+@pytest.mark.parametrize("kind", ["forged", "no token at all", "malformed"])
 async def test_an_address_that_sends_what_is_unknown_is_told_to_wait_and_nobody_else_there_is(
     tmp_path: Path, module_database_url: str, issuer: Issuer, kind: str
 ) -> None:
@@ -247,7 +247,6 @@ async def test_an_address_that_sends_what_is_unknown_is_told_to_wait_and_nobody_
     """
     unknown = {
         "forged": f"Bearer {token(issuer, key=ec.generate_private_key(ec.SECP256R1()))}",
-        "of an unknown key": f"Bearer {token(issuer, headers={'kid': 'invented'})}",
         "no token at all": "Bearer the-wrong-key",
         "malformed": "Basic abc",
     }[kind]
@@ -260,7 +259,9 @@ async def test_an_address_that_sends_what_is_unknown_is_told_to_wait_and_nobody_
         assert int(answers[statuses.index(429)].headers["retry-after"]) >= 1
         for good in (token(issuer), fresh):
             assert (await presented(process, good)).status_code == 200
-        for signed in (token(issuer, exp=1), token(issuer, nbf=4_000_000_000)):
+        # The last may be of an issuer that changed its keys: its holder has to hear 401.
+        rotated = token(issuer, headers={"kid": "invented"})
+        for signed in (token(issuer, exp=1), token(issuer, nbf=4_000_000_000), rotated):
             assert {answer.status_code for answer in await flooded(process, f"Bearer {signed}")} == {401}
         process.process.terminate()
         log = process.log()

@@ -144,7 +144,7 @@ async def test_a_floor_of_the_settings_that_differs_is_a_note(connection: asyncp
             "purge, token and project untie act as memhub_operator: give them the owner's URL",
             "",
         ),
-        (("memhub_operator",), True, "give servers and workers the URL of a member of memhub_server", ""),
+        (("memhub_operator",), False, "no server can start with this URL", "the URL of a member of memhub_server"),
         ((), False, "neither as memhub_server nor as memhub_operator", "GRANT memhub_server TO the connecting role"),
     ],
 )
