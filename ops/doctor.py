@@ -24,6 +24,7 @@ from shared import checker, migrations, requirements, statements
 from shared.database import SERVER_ROLE, connected
 from shared.embedded import folder
 from shared.errors import BackendUnavailable, MemhubError
+from shared.fleet import is_worker_alive
 from shared.settings import Settings, unknown
 
 DISK_FREE_BYTES_MIN = 500 * 2**20
@@ -62,7 +63,7 @@ async def _findings(settings: Settings) -> AsyncIterator[Finding]:
         if settings.database_url is None:
             yield _disk(settings)
             if not folder.locate(settings.data_dir).is_made:
-                yield Finding("database", True, no_database(settings), NO_DATABASE_NEXT)
+                yield _absent(settings)
                 return
         async with _connected(settings) as connection:
             async for finding in _of_database(connection, settings):
@@ -95,6 +96,18 @@ def _mode(settings: Settings) -> Finding:
     if settings.database_url is None:
         return Finding("settings", True, f"embedded database under {settings.data_dir}")
     return Finding("settings", True, "the database of MEMHUB_DATABASE_URL")
+
+
+def _absent(settings: Settings) -> Finding:
+    """No database is well before the first use; beside a worker it was there, and was deleted or moved."""
+    if not is_worker_alive(settings.data_dir):
+        return Finding("database", True, no_database(settings), NO_DATABASE_NEXT)
+    return Finding(
+        "database",
+        False,
+        f"There is none in {settings.data_dir}, where a worker runs: it was deleted or moved",
+        "Move it back, or bring a backup there: memhub restore FILE",
+    )
 
 
 def _disk(settings: Settings) -> Finding:

@@ -314,8 +314,8 @@ def _unknown() -> UnknownOutcome:
 
 def _gone() -> BackendUnavailable:
     return BackendUnavailable(
-        "The files of the database are gone: its folder was deleted or damaged under it. Nothing was written.",
-        next="End every process of memhub, restore a backup or begin anew, and start again.",
+        "The files of the database are gone: its folder was deleted, moved or damaged under it. Nothing was written.",
+        next="Move its folder back, or bring a backup there with `memhub restore`: what runs now uses it then.",
     )
 
 

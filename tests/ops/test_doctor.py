@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -11,6 +12,7 @@ import pytest
 from ops import doctor
 from ops.finding import Finding
 from ops.fleet_findings import findings
+from shared import fleet
 from shared.embedding import registry
 from shared.settings import Settings
 from tests.memories.clients import Client
@@ -163,6 +165,15 @@ async def test_a_role_is_wrong_only_where_it_is_neither_a_server_s_nor_an_operat
 
     assert (finding.well, said in finding.detail, mend in finding.mend) == (well, True, True)
     assert "GRANT memhub_operator" not in finding.mend
+
+
+def test_no_database_is_well_but_beside_a_worker_that_had_one(tmp_path: Path) -> None:
+    # Fails without is_worker_alive in `_absent`: clients heard that the database is gone, and doctor that all is well.
+    settings = Settings(data_dir=tmp_path)
+    assert doctor._absent(settings).well
+    with fleet.shown_alive(tmp_path):
+        beside = doctor._absent(settings)
+    assert (beside.well, beside.mend) == (False, "Move it back, or bring a backup there: memhub restore FILE")
 
 
 async def test_no_worker_is_wrong_with_a_database_of_ones_own_and_normal_with_the_embedded_one(
