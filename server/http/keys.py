@@ -131,7 +131,7 @@ def _usable(published: dict[str, Any]) -> Key | None:
         return None
     try:
         key = jwt.PyJWK(published)
-    except (jwt.PyJWTError, NotImplementedError, TypeError, ValueError):
+    except (jwt.PyJWTError, TypeError, ValueError):
         return None
     return Key(key.key_id, key.key, _fitting(key, named=named))
 

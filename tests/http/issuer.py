@@ -49,12 +49,12 @@ class Issuer:
             case "/keys":
                 self.fetches += 1
                 self.may_answer.wait(WAIT_S)
-                keys = [*self.beside, *(self._published(key_id) for key_id in self.keys)]
+                keys = [*self.beside, *(self.jwk(key_id) for key_id in self.keys)]
                 return {"keys": keys if self.published == () else self.published}
             case _:
                 return None
 
-    def _published(self, key_id: str) -> dict[str, Any]:
+    def jwk(self, key_id: str) -> dict[str, Any]:
         match self.keys[key_id].public_key():
             case rsa.RSAPublicKey() as public:
                 written = RSAAlgorithm.to_jwk(public)
