@@ -72,10 +72,13 @@ class Shelf:
         if self._own is None:
             return
         own, floor = self.served[self._own].embedder, self._settings.embedding_floor
-        # Nothing is embedded with what is refused below.
-        self.models = {}
         async with database.connection("write") as connection:
-            await registry.register(connection, name=own.name, dimension=own.dimension, floor=floor)
+            try:
+                await registry.register(connection, name=own.name, dimension=own.dimension, floor=floor)
+            except ConfigurationError:
+                # Nothing more is embedded with what is refused. Until then what was there stays: jobs run meanwhile.
+                self.models = {}
+                raise
             wanted = [model for model in await registry.models(connection) if model.state != "retired"]
         taken = [await self._take(database, model) for model in wanted]
         self.models = {model.id: model for model in taken if model is not None}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from shared import reembedding
 from shared.database import Database
+from shared.domain import ProjectScope
 from shared.embedding import registry
 from shared.settings import Settings
 from tests.workers.conftest import Write
@@ -94,6 +97,35 @@ async def test_a_model_that_gives_another_dimension_than_its_vectors_have_is_ser
     assert begun.model.dimension == 12
     assert [model.name for model in shelf.models.values()] == ["own"]
     assert shelf.served["new"].embedder.dimension == 16
+
+
+async def test_a_look_at_the_models_takes_none_from_the_jobs_that_run_meanwhile(
+    connection: asyncpg.Connection, database: Database, provider: Settings, scope: ProjectScope, write: Write
+) -> None:
+    # Fails with `models` emptied before the rows are read: a job that ran then put its memory off for 15 s.
+    looking, looked = threading.Event(), threading.Event()
+
+    def load(settings: Settings, *, name: str | None = None) -> FakeEmbedder:
+        if name == "another":
+            looking.set()
+            assert looked.wait(30)
+        return FakeEmbedder(name or "own", 8)
+
+    shelf = Shelf(provider, load=load)
+    await shelf.refresh(database)
+    await reembedding.begin(connection, provider, "another")
+    memory = await write("Written while the models are looked at")
+    refreshing = asyncio.create_task(shelf.refresh(database))
+    assert await asyncio.to_thread(looking.wait, 30)
+    await EmbedderActor(database, provider, shelf).embed_revision(
+        project_id=str(scope.project_id), memory_id=str(memory.memory_id), revision_no=memory.revision
+    )
+    embedded = await connection.fetchval(EMBEDDED, 8)
+    looked.set()
+    await refreshing
+    await shelf.close()
+
+    assert embedded == 1
 
 
 async def test_a_retired_model_of_another_dimension_keeps_no_worker_from_its_start(
