@@ -233,7 +233,11 @@ async def test_a_move_says_that_no_worker_runs_and_that_none_serves_the_model(
 
 
 async def test_between_two_providers_the_command_says_whose_worker_to_stop_and_then_switches(
-    connection: asyncpg.Connection, database_url: str, data_dir: Path, write: Write
+    connection: asyncpg.Connection,
+    server_connection: asyncpg.Connection,
+    database_url: str,
+    data_dir: Path,
+    write: Write,
 ) -> None:
     # Fails without _served_instead in the stalls: while somebody writes, nothing was said for ever.
     held = Held()
@@ -247,7 +251,8 @@ async def test_between_two_providers_the_command_says_whose_worker_to_stop_and_t
                 moving = memhub.start("reembed", "new", **told(second))
                 try:
                     line = await line_of(moving, " but the endpoint serves old and not new. Stop the worker of the old")
-                    assert await connection.fetchval(STATE, "new") == "building", line
+                    # The other one is the writer's.
+                    assert await server_connection.fetchval(STATE, "new") == "building", line
                     assert await stopped(holder) == 0
                     code, _, err = await finished(moving)
                 finally:
