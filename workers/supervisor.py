@@ -120,14 +120,17 @@ async def _watch(leave: asyncio.Event, stop: asyncio.Event, settings: Settings, 
 async def _work(orders: Orders, settings: Settings, lasting: Lasting, leave: asyncio.Event) -> None:
     """One shift after the other: procrastinate's worker ends, with an error or without, when it loses the database."""
     failures = 0
-    there = False
+    was_there = False
     while not leave.is_set():
-        there = _require_there(settings, before=there)
+        if was_there:
+            await _until_there(settings, leave)
         began_s = asyncio.get_running_loop().time()
+        began = asyncio.Event()
         try:
-            await _shift(orders, settings, lasting, leave)
+            await _shift(orders, settings, lasting, leave, began)
         except _GONE as gone:
             logs.event("database_lost", level="WARNING", error=type(gone).__name__)
+        was_there = was_there or began.is_set()
         if leave.is_set():
             return
         lasted_s = asyncio.get_running_loop().time() - began_s
@@ -137,20 +140,22 @@ async def _work(orders: Orders, settings: Settings, lasting: Lasting, leave: asy
             await asyncio.wait_for(leave.wait(), pause_s)
 
 
-def _require_there(settings: Settings, *, before: bool) -> bool:
-    """Whether an embedded database is there; ConfigurationError when it was `before`: no other is made in its place."""
-    there = settings.database_url is None and folder.locate(settings.data_dir).is_made
-    if before and not there:
-        raise ConfigurationError(
-            f"The database in {settings.data_dir} was deleted or moved.",
-            next="Restore a backup or begin anew, and start again.",
-        )
-    return there
+async def _until_there(settings: Settings, leave: asyncio.Event) -> None:
+    """Waits while an embedded database is missing from its place, or until told to leave: none is made instead."""
+    if settings.database_url is not None:
+        return
+    layout = folder.locate(settings.data_dir)
+    if not layout.is_made:
+        logs.event("database_missing", level="ERROR", place=str(layout.cluster))
+    while not leave.is_set() and not layout.is_made:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(leave.wait(), IDLE_POLL_S)
 
 
-async def _shift(orders: Orders, settings: Settings, lasting: Lasting, leave: asyncio.Event) -> None:
-    """One shift. Told to leave before it began, it is dropped: the database may be long in coming."""
-    began = asyncio.Event()
+async def _shift(
+    orders: Orders, settings: Settings, lasting: Lasting, leave: asyncio.Event, began: asyncio.Event
+) -> None:
+    """One shift. Told to leave before it `began`, it is dropped: the database may be long in coming."""
 
     async def work() -> None:
         async with shift.opened(orders, settings, lasting) as opened:

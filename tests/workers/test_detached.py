@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
@@ -21,7 +22,7 @@ import pytest
 from shared import embedded, fleet, opening
 from shared.errors import BackendUnavailable
 from shared.settings import Settings
-from tests.workers.processes import QUICK, environment, worker
+from tests.workers.processes import QUICK, environment, stopped, worker
 from tests.workers.waiting import POLL_S, WAIT_S, until
 from workers import supervisor
 
@@ -347,3 +348,27 @@ async def test_a_worker_comes_back_when_its_database_restarts(
         await again.close()
 
         assert running.poll() is None
+
+
+async def test_a_worker_whose_first_database_is_taken_away_makes_no_other_and_goes_on_when_it_is_back(
+    data_dir: Path, quick: Settings
+) -> None:
+    # Fails without _until_there, and where what was there is not learnt from the shift that made it.
+    place, elsewhere, log = data_dir / "postgres", data_dir / "elsewhere", data_dir / "test.log"
+    shutil.rmtree(place)
+    with worker(environment=environment("", data_dir, **ONLY_UPKEEP), log=log) as running:
+        await eventually(lambda: b"worker_started" in log.read_bytes())
+        dsn = (await asyncio.to_thread(embedded.ensure_running, data_dir)).dsn
+        server = int((place / "postmaster.pid").read_text().split()[0])
+        place.rename(elsewhere)
+        with suppress(ProcessLookupError):
+            os.kill(server, signal.SIGINT)
+        await eventually(lambda: b"database_missing" in log.read_bytes())
+        assert not place.exists()
+
+        elsewhere.rename(place)
+        await eventually(lambda: log.read_bytes().count(b"worker_started") == 2)
+        session = await asyncpg.connect(dsn)
+        await until(session, "SELECT bool_or(pid = $1) FROM memhub.fleet_workers", running.pid)
+        await session.close()
+        assert await stopped(running) == 0
