@@ -14,14 +14,22 @@ from starlette.routing import Route
 
 from ops.dashboard.assets import Assets
 from ops.dashboard.guards import GuardedApp, check_csrf, check_origin, read_form
-from ops.dashboard.pages import conflicts, login, memories, memory, projects, status, tokens
+from ops.dashboard.pages import conflicts, forgetting, login, memories, memory, projects, status, tokens
 from ops.dashboard.rendering import FRAGMENT_HEADER, Renderer
 from ops.dashboard.sessions import COOKIE, Failures, Sessions
 from ops.dashboard.visits import House, Visit, Visitor, visitor_of
 from shared import logs
 from shared.embedding.address import embedder_address
 from shared.embedding.client import QueryEmbedder
-from shared.errors import Forbidden, InvalidArgument, MemhubError, MemoryNotFound, ProjectNotFound, RateLimited
+from shared.errors import (
+    Forbidden,
+    InvalidArgument,
+    MemhubError,
+    MemoryNotFound,
+    ProjectNotFound,
+    RateLimited,
+    SensitiveContent,
+)
 from shared.mounts import AsgiApp, Authenticate, Connections
 from shared.settings import Settings
 
@@ -35,6 +43,7 @@ _STATUSES: dict[type[MemhubError], int] = {
     MemoryNotFound: HTTPStatus.NOT_FOUND,
     ProjectNotFound: HTTPStatus.NOT_FOUND,
     RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
+    SensitiveContent: HTTPStatus.BAD_REQUEST,
 }
 
 
@@ -47,6 +56,8 @@ def build(database: Connections, settings: Settings, authenticate: Authenticate)
         Route("/", desk.page(status.show), name="status"),
         Route("/memories", desk.page(memories.show)),
         Route("/memories/{memory_id:uuid}", desk.page(memory.show)),
+        Route("/memories/{memory_id:uuid}/forget", desk.action(forgetting.take_out), methods=["POST"]),
+        Route("/memories/{memory_id:uuid}/restore", desk.action(forgetting.bring_back), methods=["POST"]),
         Route("/projects", desk.page(projects.show)),
         Route("/conflicts", desk.page(conflicts.show)),
         Route("/tokens", desk.page(tokens.show)),

@@ -26,6 +26,12 @@ NOTICES = {
     "embeddings-retried": "The failed embeddings are due again; the next sweep takes them.",
     "token-revoked": "The token is revoked; whoever uses it is out.",
     "token-gone": "There is no such token, or it was revoked before; nothing was changed.",
+    "forgotten": "The memory is forgotten: no search finds it, and its words stay in its history.",
+    "already-forgotten": "It was forgotten before; nothing was changed.",
+    "restored": "The memory is back, as a new revision.",
+    "already-active": "It is there already; nothing was changed.",
+    "not-active": "It was superseded, has expired or was purged, and cannot be changed so; nothing was changed.",
+    "duplicate": "Another memory says the same by now; nothing was changed.",
     "logged-out": "You are logged out.",
     "ended": "Your login ended. Log in again.",
 }

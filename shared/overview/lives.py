@@ -115,14 +115,7 @@ async def life(
     Raises MemoryNotFound, also for another tenant's and another conversation's memory.
     """
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        row = await connection.fetchrow(_LOCATE, view.tenant, view.project_id, memory_id, conversation)
-        if row is None:
-            raise MemoryNotFound(
-                f"There is no memory {memory_id} here.",
-                next="Look in the list of memories; one of a conversation is seen with that conversation named.",
-            )
-        scope = await projects.resolve(connection, view.tenant, row["project_id"])
-        state = _state(row, scope)
+        state = await locate(connection, view, memory_id, conversation=conversation)
         here = (state.scope.project_id, memory_id)
         newest = state.revision if up_to is None else up_to
         shown = await connection.fetch(_REVISIONS, *here, newest, revisions + 1)
@@ -144,9 +137,16 @@ async def life(
     )
 
 
-def _state(row: asyncpg.Record, scope: ProjectScope) -> State:
+async def locate(connection: asyncpg.Connection, view: View, memory_id: UUID, *, conversation: str | None) -> State:
+    """Where a memory lives and how it stands. Raises MemoryNotFound, also for another's, as `life` does."""
+    row = await connection.fetchrow(_LOCATE, view.tenant, view.project_id, memory_id, conversation)
+    if row is None:
+        raise MemoryNotFound(
+            f"There is no memory {memory_id} here.",
+            next="Look in the list of memories; one of a conversation is seen with that conversation named.",
+        )
     values = dict(row) | {"status": Status(row["status"])}
-    del values["project_id"]
+    scope = await projects.resolve(connection, view.tenant, values.pop("project_id"))
     return State(scope=scope, **values)
 
 

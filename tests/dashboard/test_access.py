@@ -161,6 +161,7 @@ async def test_a_token_of_a_tenant_sees_that_tenant_alone(
     assert "Workers" not in await guarded.text("/")
     assert (await guarded.act("/tenant", {"tenant": "local"})).status_code == 403
     assert (await guarded.act(f"/jobs/{world.job_id}/retry")).status_code == 403
+    assert (await guarded.act(f"/memories/{world.newest}/forget")).status_code == 404
     assert await connection.fetchval(STATUS, world.job_id) == "failed"
 
 
@@ -189,6 +190,9 @@ async def test_a_read_only_token_changes_nothing(
 
     assert "Retry all" not in await guarded.text("/")
     assert (await guarded.act("/embeddings/retry")).status_code == 403
+    assert "Forget this memory" not in await guarded.text(f"/memories/{world.newest}")
+    assert (await guarded.act(f"/memories/{world.newest}/forget")).status_code == 403
+    assert (await guarded.act(f"/memories/{world.forgotten}/restore")).status_code == 403
     assert await connection.fetchval("SELECT count(*) FROM memhub.embedding_work WHERE attempts = 5") == 1
 
 

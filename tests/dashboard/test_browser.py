@@ -173,7 +173,7 @@ async def test_the_page_refreshes_itself_and_keeps_what_is_open(
 async def test_a_person_who_types_is_not_interrupted(
     browser: Browser, site: Site, world: World, connection: asyncpg.Connection
 ) -> None:
-    # Fails without isInUse in ops.js.
+    # Fails without isInUse in ops.js, and without isTyped there.
     await browser.open(f"{site.address}/ops/memories?project=payments")
     await browser.run("q.value = 'half a wor', q.focus(), main.dataset.marked = 'yes', q.dataset.mine = 'yes'")
     await browser.run("window.asked = 0, window.real = fetch, window.fetch = (...all) => (asked += 1, real(...all))")
@@ -181,6 +181,8 @@ async def test_a_person_who_types_is_not_interrupted(
 
     assert await browser.run("[asked, document.getElementById('q').value, q.dataset.mine]") == [0, "half a wor", "yes"]
     await browser.run("q.blur(), document.dispatchEvent(new Event('visibilitychange'))")
+    assert await browser.run("[asked, document.getElementById('q').value]") == [0, "half a wor"]
+    await browser.run("q.value = '', document.dispatchEvent(new Event('visibilitychange'))")
     await browser.until("asked === 1 && !document.getElementById('q').dataset.mine")
 
 

@@ -170,17 +170,73 @@ async def test_one_memory_shows_its_revisions_with_their_changes(site: Site, wor
     assert "tags added: signing" in shown
 
 
+async def test_a_memory_is_forgotten_and_brought_back_with_its_reason_and_an_audit_row(
+    site: Site, world: World, connection: asyncpg.Connection
+) -> None:
+    page = f"/memories/{world.newest}"
+    forgotten = await site.act(f"{page}/forget", {"reason": "the queue is gone"}, page=page)
+    assert "The memory is forgotten" in forgotten.text
+    assert 'class="standing forgotten"' in forgotten.text
+    again = await site.act(f"{page}/forget", page=page)
+    assert "It was forgotten before; nothing was changed." in again.text
+    restored = await site.act(f"{page}/restore", {"reason": "it is not"}, page=page)
+    assert "The memory is back, as a new revision." in restored.text
+    assert "“it is not”" in restored.text
+
+    audited = await connection.fetch(
+        "SELECT event, client, details->>'reason' FROM memhub.audit_events WHERE memory_id = $1"
+        " AND event IN ('forgotten', 'restored') ORDER BY id",
+        world.newest,
+    )
+    assert [tuple(row) for row in audited] == [
+        ("forgotten", "dashboard", "the queue is gone"),
+        ("restored", "dashboard", "it is not"),
+    ]
+
+
+async def test_what_was_superseded_is_not_brought_back(site: Site, world: World) -> None:
+    page = f"/memories/{world.replaced}"
+    assert "Bring this memory back" not in await site.text(page)
+
+    assert "nothing was changed" in (await site.act(f"{page}/restore")).text
+    assert 'class="standing superseded"' in await site.text(page)
+
+
+async def test_a_memory_of_a_conversation_is_forgotten_with_that_conversation_named(site: Site, world: World) -> None:
+    # Fails without the conversation in `_author`.
+    page = f"/memories/{world.conversational}"
+    assert (await site.act(f"{page}/forget")).status_code == 404
+    answer = await site.act(f"{page}/forget", {"conversation": CONVERSATION})
+
+    assert "The memory is forgotten" in answer.text
+
+
+async def test_a_credential_in_the_reason_is_refused_and_nothing_done(site: Site, world: World) -> None:
+    # Fails without `screening.screen` in `_reason`.
+    page = f"/memories/{world.newest}"
+    answer = await site.act(f"{page}/forget", {"reason": "password: hunter2secret"})
+
+    assert (answer.status_code, "SENSITIVE_CONTENT" in answer.text) == (400, True)
+    assert 'class="standing active"' in await site.text(page)
+
+
+async def test_a_memory_of_one_revision_says_its_words_once(site: Site, world: World) -> None:
+    shown = await site.text(f"/memories/{world.newest}")
+
+    assert shown.count('<div class="content" dir="auto">Job queue: procrastinate') == 1
+
+
 async def test_a_purged_memory_is_told_as_gone_for_ever(
     site: Site, world: World, connection: asyncpg.Connection
 ) -> None:
     # Fails without its case in memory.html: it was forgotten by a client, and a tool was said to bring it back.
-    assert "brings it back" in await site.text(f"/memories/{world.forgotten}")
+    assert "Bring this memory back" in await site.text(f"/memories/{world.forgotten}")
     await connection.execute("SET ROLE memhub_operator")
     await purging.destroy(connection, [world.forgotten])
     shown = await site.text(f"/memories/{world.forgotten}")
 
     assert "by <code>memhub purge</code>. Its words were destroyed, and nothing brings them back." in shown
-    assert "memory_forget" not in shown
+    assert "Bring this memory back" not in shown
     assert 'class="standing purged"' in shown
 
 

@@ -27,10 +27,12 @@
     refresh();
   });
 
-  // A person who types, chooses or marks text is not interrupted.
+  // A person who types, chooses or marks text is not interrupted, and what was typed stays until it is sent.
+  const isTyped = (input) => input.value !== input.defaultValue || input.checked !== input.defaultChecked;
   const isInUse = () => {
     const active = document.activeElement;
-    return (main.contains(active) && active.matches("input, select, textarea")) || !document.getSelection().isCollapsed;
+    return (main.contains(active) && active.matches("input, select, textarea")) || !document.getSelection().isCollapsed
+      || [...main.querySelectorAll("input")].some(isTyped);
   };
   const pathTo = (element) => {
     if (!main.contains(element) || element === main) return null;
