@@ -25,7 +25,7 @@ from shared.database import SERVER_ROLE, connected
 from shared.embedded import folder
 from shared.errors import BackendUnavailable, MemhubError
 from shared.fleet import is_worker_alive
-from shared.settings import Settings, unknown
+from shared.settings import Settings, named, unknown
 
 DISK_FREE_BYTES_MIN = 500 * 2**20
 VIOLATIONS_SHOWN = 5
@@ -58,7 +58,7 @@ async def examine(settings: Settings, *, as_json: bool) -> int:
 async def _findings(settings: Settings) -> AsyncIterator[Finding]:
     yield _mode(settings)
     if names := unknown():
-        yield Finding("variables", False, f"no such setting: {', '.join(names)}", "Correct or unset them.")
+        yield Finding("variables", False, f"no such setting: {', '.join(named(names))}", "Correct or unset them.")
     try:
         if settings.database_url is None:
             yield _disk(settings)

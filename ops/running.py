@@ -33,7 +33,9 @@ def loaded() -> Settings:
     """
     checked = settings.load()
     if names := settings.unknown():
-        told = ", ".join(names[:NAMED_MAX]) + (f" and {len(names) - NAMED_MAX:,} more" if names[NAMED_MAX:] else "")
+        told = ", ".join(settings.named(names[:NAMED_MAX])) + (
+            f" and {len(names) - NAMED_MAX:,} more" if names[NAMED_MAX:] else ""
+        )
         print(f"memhub: there is no such setting: {shown(told)}. Correct or unset it.", file=sys.stderr)
     return checked
 

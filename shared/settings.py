@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from pathlib import Path
@@ -260,7 +261,7 @@ def load() -> Settings:
         return Settings()
     except ValidationError as refused:
         problems = [_problem(error) for error in refused.errors(include_input=False, include_url=False)]
-        problems += [f"{name}: there is no such setting" for name in unknown()[:_NAMED_MAX]]
+        problems += [f"{told}: there is no such setting" for told in named(unknown()[:_NAMED_MAX])]
         raise ConfigurationError(
             "; ".join(problems), next="Correct or unset the variables named, then start again."
         ) from None
@@ -268,14 +269,32 @@ def load() -> Settings:
 
 def unknown() -> list[str]:
     """Variables that look like settings and are none: a misspelt one would otherwise be a default that nobody chose."""
-    known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} | _OTHERS
+    known = _names() | _OTHERS
     return sorted(name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known)
 
 
+def nearest(name: str) -> str | None:
+    """The setting that a name which is none is likely to stand for."""
+    # The prefix alone would make any two look alike.
+    settings = [setting.removeprefix(PREFIX) for setting in sorted(_names())]
+    found = difflib.get_close_matches(name.upper().removeprefix(PREFIX), settings, n=1)
+    return f"{PREFIX}{found[0]}" if found else None
+
+
+def named(names: list[str]) -> list[str]:
+    """Names that are no settings, as people are told them: each with its nearest setting."""
+    return [f"{name} (did you mean {near}?)" if (near := nearest(name)) else name for name in names]
+
+
 def warn_of_unknown() -> None:
-    """One line in the log that names them, where there are any."""
+    """One line in the log that names them, where there are any, and the setting that each is nearest to."""
     if names := unknown():
-        logs.event("settings_unknown", level="WARNING", names=names[:_NAMED_MAX], unknown=len(names))
+        near = {name: setting for name in names[:_NAMED_MAX] if (setting := nearest(name))}
+        logs.event("settings_unknown", level="WARNING", names=names[:_NAMED_MAX], unknown=len(names), nearest=near)
+
+
+def _names() -> set[str]:
+    return {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
 
 
 def _problem(error: ErrorDetails) -> str:

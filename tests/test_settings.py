@@ -68,6 +68,16 @@ def test_variables_that_are_no_settings_are_found_in_any_case(monkeypatch: pytes
     assert settings.unknown() == ["MEMHUB_TENANTS", "memhub_databse_url"]
 
 
+def test_the_nearest_setting_is_named_beside_one_that_is_none_but_nothing_that_is_far() -> None:
+    # MEMHUB_HOST is told to be MEMHUB_PROJECT where `nearest` compares with the prefix.
+    told = settings.named(["MEMHUB_TENANTS", "memhub_databse_url", "MEMHUB_HOST"])
+    assert told == [
+        "MEMHUB_TENANTS (did you mean MEMHUB_TENANT?)",
+        "memhub_databse_url (did you mean MEMHUB_DATABASE_URL?)",
+        "MEMHUB_HOST",
+    ]
+
+
 @pytest.mark.parametrize(
     ("given", "named"),
     [

@@ -42,17 +42,21 @@ async def test_status_shows_what_failed_and_why(
 def test_what_is_no_setting_is_named_by_a_command_once_and_beside_what_is_wrong(
     database_url: str, installation: Installation
 ) -> None:
-    # Fails without `loaded` in run, and without `unknown` in settings.load.
+    # Fails without `loaded` in run, without `unknown` in settings.load, and in both without `named`.
     odd = {"MEMHUB_DATABASE_URL": database_url, "MEMHUB_FOO": "1", "MEMHUB_TENANTS": "x"}
     ran = installation.run("status", environment=odd)
     assert (ran.returncode, ran.stderr) == (
         0,
-        "memhub: there is no such setting: MEMHUB_FOO, MEMHUB_TENANTS. Correct or unset it.\n",
+        "memhub: there is no such setting: MEMHUB_FOO, MEMHUB_TENANTS (did you mean MEMHUB_TENANT?). "
+        "Correct or unset it.\n",
     )
     refused = installation.run("status", environment=odd | {"MEMHUB_TENANT": "no tenant"})
     assert refused.returncode == 1
     assert refused.stderr.startswith("memhub: MEMHUB_TENANT: ")
-    assert "; MEMHUB_FOO: there is no such setting; MEMHUB_TENANTS: there is no such setting." in refused.stderr
+    assert (
+        "; MEMHUB_FOO: there is no such setting; MEMHUB_TENANTS (did you mean MEMHUB_TENANT?): there is"
+        in refused.stderr
+    )
     assert refused.stderr.count("\n") == 1
 
 

@@ -339,7 +339,8 @@ def test_a_variable_that_is_no_setting_is_named_once_at_start(tmp_path: Path) ->
         raw.close_stdin()
         assert raw.ended() == 0
         events = [json.loads(line) for line in raw.stderr().splitlines()]
-    assert [event["names"] for event in events if event["event"] == "settings_unknown"] == [["MEMHUB_TENANTS"]]
+    [told] = [event for event in events if event["event"] == "settings_unknown"]
+    assert (told["names"], told["nearest"]) == (["MEMHUB_TENANTS"], {"MEMHUB_TENANTS": "MEMHUB_TENANT"})
 
 
 @pytest.mark.parametrize(("argument", "status"), [("--help", 0), ("--no-such", 2)])
