@@ -50,7 +50,7 @@ async def run(call: Call, arguments: MemoryStatsArguments) -> MemoryStatsResult:
         by_scope=told.by_scope(),
         expired=told.expired,
         searchable=told.searchable,
-        semantic_coverage=round(told.semantic_coverage, 4),
+        semantic_coverage=told.semantic_coverage,
         most_used=tuple(
             _noted(used, search_hits=used.search_hits, context_hits=used.context_hits, history_hits=used.history_hits)
             for used in told.most_used

@@ -10,6 +10,7 @@ import asyncpg
 
 from shared import statements
 from shared.domain import Author, MemoryType, ProjectScope, Scope, Status
+from shared.retrieval.results import share
 
 LISTED_MAX = 5
 
@@ -83,8 +84,8 @@ class Stats:
 
     @property
     def semantic_coverage(self) -> float:
-        """Share of the searchable memories that can be found by meaning; 1 where there are none."""
-        return self.embedded / self.searchable if self.searchable else 1.0
+        """Share of the searchable memories that can be found by meaning, as a search tells it."""
+        return share(self.embedded, self.searchable)
 
 
 async def stats(connection: asyncpg.Connection, scope: ProjectScope, author: Author) -> Stats:

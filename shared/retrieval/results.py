@@ -48,9 +48,8 @@ async def stored(
         row = await connection.fetchrow(_STORED_AS_OF, *arguments, as_of)
     assert row is not None
     memories = max(row["memories"], row["memories_counted"] or 0) if row["memories"] == COUNTED_MAX else row["memories"]
-    if not memories or row["without_vector"] is None:
-        return Stored(scope.slug, row["memories"], 0.0)
-    return Stored(scope.slug, row["memories"], _share(memories - row["without_vector"], memories))
+    without = memories if row["without_vector"] is None else row["without_vector"]
+    return Stored(scope.slug, row["memories"], share(memories - without, memories))
 
 
 async def shown(
@@ -79,7 +78,6 @@ def hit(row: asyncpg.Record, *, score: float | None = None, why: dict[str, Any] 
     )
 
 
-def _share(embedded: int, memories: int) -> float:
-    """Never 1 while one is missing."""
-    share = round(max(embedded, 0) / memories, 4)
-    return share if embedded == memories else min(share, 0.9999)
+def share(embedded: int, memories: int) -> float:
+    """Of the memories that have vectors: 1 where nothing is missing, so of none too, and never while one is."""
+    return 1.0 if embedded == memories else min(round(max(embedded, 0) / memories, 4), 0.9999)

@@ -7,12 +7,13 @@ import pytest
 
 from shared.domain import MemoryType, Scope
 from shared.errors import InvalidArgument
+from shared.memories.stats import stats
 from shared.retrieval import evidence, frequencies, guidance, terms
 from shared.retrieval.evidence import gather
 from shared.retrieval.meaning import Meaning
 from shared.retrieval.ranking import Ranking, Strategy
 from shared.retrieval.requests import Mode, Search
-from shared.retrieval.results import COUNTED_MAX, Stored
+from shared.retrieval.results import COUNTED_MAX, Stored, share
 from shared.retrieval.search import OTHER_MODEL, PAST_LEXICAL, PAST_NOT_BUILT, search
 from tests.memories.clients import client_of
 from tests.retrieval.searching import MODEL, Searcher
@@ -255,11 +256,14 @@ async def test_a_filter_that_leaves_nothing_is_told_apart_from_silence(searcher:
     assert past.guidance == "1 of the memories that held at that instant, newest first."
 
 
-async def test_an_empty_project_says_that_nothing_is_stored(searcher: Searcher) -> None:
+async def test_an_empty_project_says_that_nothing_is_stored_and_none_of_it_without_vectors(searcher: Searcher) -> None:
+    """Fails without `embedded == memories` of `share`, for search and statistics alike."""
     found = await searcher.search("anything", NORTH)
+    client = searcher.client
 
-    assert found.guidance.startswith(f"Nothing is stored in the project {searcher.client.scope.slug} yet: ")
-    assert found.semantic_coverage == 0
+    assert found.guidance.startswith(f"Nothing is stored in the project {client.scope.slug} yet: ")
+    assert found.semantic_coverage == 1
+    assert (await stats(client.connection, client.scope, client.author)).semantic_coverage == 1
 
 
 @pytest.mark.parametrize("query", ["&|!():*'\\", "a & !b | c:*", "'; DROP TABLE memhub.memories --", "(((", "!"])
@@ -281,6 +285,11 @@ async def test_coverage_tells_the_share_that_has_vectors(searcher: Searcher) -> 
     await searcher.saved("Deploys happen on Tuesdays.")
 
     assert (await searcher.search("cookies", NORTH)).semantic_coverage == 0.5
+
+
+def test_coverage_is_whole_only_where_nothing_is_missing() -> None:
+    # Fails without the bound of `share`.
+    assert (share(20_000, 20_001), share(20_001, 20_001), share(-1, 10)) == (0.9999, 1, 0)
 
 
 async def test_browsing_shows_the_newest_page_by_page(searcher: Searcher) -> None:
