@@ -177,11 +177,17 @@ def read_only() -> BackendUnavailable:
     )
 
 
-def may_not(refused: asyncpg.InsufficientPrivilegeError, *, role: str = SERVER_ROLE) -> ConfigurationError:
+def may_not(
+    refused: asyncpg.InsufficientPrivilegeError,
+    *,
+    login: str = "the role of MEMHUB_DATABASE_URL",
+    role: str = SERVER_ROLE,
+    next: str | None = None,
+) -> ConfigurationError:
     """For a login role that nobody has granted the role that its sessions act as."""
     return ConfigurationError(
-        f"The role of MEMHUB_DATABASE_URL has no permission to act as {role}: {refused}.",
-        next=f"Use the owner of the schema, or as an administrator: GRANT {role} TO that role.",
+        f"The database gives {login} no permission to act as {role}: {refused}.",
+        next=next or f"As an administrator: GRANT {role} TO {login}.",
     )
 
 

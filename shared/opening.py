@@ -16,7 +16,9 @@ from shared.settings import Settings
 
 CONNECT_S = 10
 
-_LOGIN_ROLE = statements.load("opening")["login_role"]
+_SQL = statements.load("opening")
+_LOGIN_ROLE = _SQL["login_role"]
+_LOGIN = _SQL["login"]
 
 
 @asynccontextmanager
@@ -69,15 +71,41 @@ async def prepare(dsn: str, *, own: bool, role: str | None = SERVER_ROLE) -> Non
     Raises BackendUnavailable where there is none, SchemaMismatch, ConfigurationError for a login role that may not.
     """
     async with connected(dsn, work="read", timeout_s=CONNECT_S) as connection:
-        try:
-            if own:
-                await migrations.migrate(connection)
-            else:
-                await migrations.verify(connection)
-            if role is not None:
-                await act_as(connection, role)
-        except asyncpg.InsufficientPrivilegeError as refused:
-            raise may_not(refused, role=role or SERVER_ROLE) from None
+        if own:
+            await migrations.migrate(connection)
+        else:
+            await _verify(connection, role)
+        if role is not None:
+            await _become(connection, role)
+
+
+async def _verify(connection: asyncpg.Connection, role: str | None) -> None:
+    """As the login role, which may be told to migrate; one that inherits nothing may read the schema as `role` only."""
+    try:
+        await migrations.verify(connection)
+        return
+    except asyncpg.InsufficientPrivilegeError as refused:
+        if role is None:
+            raise await _may_not(connection, refused, SERVER_ROLE) from None
+    await _become(connection, role)
+    await migrations.verify(connection)
+
+
+async def _become(connection: asyncpg.Connection, role: str) -> None:
+    try:
+        await act_as(connection, role)
+    except asyncpg.InsufficientPrivilegeError as refused:
+        raise await _may_not(connection, refused, role) from None
+
+
+async def _may_not(
+    connection: asyncpg.Connection, refused: asyncpg.InsufficientPrivilegeError, role: str
+) -> ConfigurationError:
+    """An operator may purge: the role of servers, or of anybody else, is not advised to become one."""
+    login = await connection.fetchrow(_LOGIN)
+    if role == SERVER_ROLE or login["owns"]:
+        return may_not(refused, login=login["name"], role=role)
+    return may_not(refused, login=login["name"], role=role, next="Run it with the URL of the schema's owner.")
 
 
 def attach(settings: Settings, lease: ExitStack) -> str:

@@ -147,7 +147,7 @@ def test_a_role_without_permission_is_told_so_in_one_line(
     ran = installation.run("status", environment={"MEMHUB_DATABASE_URL": url})
     admin.execute(f"ALTER ROLE {outsider} NOLOGIN")
     assert ran.returncode == 1
-    assert ran.stderr.startswith("memhub: The role of MEMHUB_DATABASE_URL has no permission to act as memhub_server")
+    assert ran.stderr.startswith(f"memhub: The database gives {outsider} no permission to act as memhub_server: ")
     assert ran.stderr.count("\n") == 1
 
 
