@@ -14,7 +14,7 @@ import typer
 from ops import client_commands, fleet_commands, moving_commands, upkeep_commands
 from ops.files import FileRefused, Output, ReaderGone
 from ops.main import INTERRUPTED
-from ops.running import Interrupted, run
+from ops.running import Interrupted, run, telling
 from ops.texts import shown
 from ops.usage import Commands
 from shared.errors import InvalidArgument, MemhubError
@@ -90,7 +90,8 @@ def demo(
     from ops.demo import demonstrate
     from ops.interrupts import interruptible
 
-    interruptible(demonstrate, keep)
+    with telling():
+        interruptible(demonstrate, keep)
     print(f"Next, connect a client of yours: {sys.argv[0]} connect {NEXT_CLIENTS}", flush=True)
 
 

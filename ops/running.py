@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -50,10 +51,17 @@ def run(
 
     `interrupted` is what a person should know and do after a signal. Raises Interrupted.
     """
-    try:
+    with telling(interrupted):
         status = interruptible(command, load())
+    if status:
+        raise typer.Exit(status)
+
+
+@contextmanager
+def telling(interrupted: str = "") -> Iterator[None]:
+    """Turns what `interruptible` raises after a signal into Interrupted."""
+    try:
+        yield
     except KeyboardInterrupt as ended:
         number, *_ = ended.args or (signal.SIGINT,)
         raise Interrupted(interrupted, _SIGNALLED + number) from None
-    if status:
-        raise typer.Exit(status)

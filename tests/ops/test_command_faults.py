@@ -445,10 +445,10 @@ def until(condition: Callable[[], Met]) -> Met:
     return met
 
 
-def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Status, output and complaint of a process that gets a Ctrl-C now; its children are gone with it."""
+def interrupted(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
+    """Status, output and complaint of a process that gets the signal now; its children are gone with it."""
     family = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=WAIT_S)
     assert psutil.wait_procs(family, timeout=WAIT_S)[1] == []
     return process.returncode, out, err
@@ -532,14 +532,18 @@ def left_by(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.is_file())
 
 
-def test_ctrl_c_ends_the_demo_with_its_servers(begin: Callable[..., subprocess.Popen[str]], folder: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_demo_with_its_servers(
+    begin: Callable[..., subprocess.Popen[str]], folder: Path, number: signal.Signals
+) -> None:
+    # Fails without `telling` in demo of ops/cli.py: Typer tells every signal as Ctrl-C.
     process = begin("memhub demo", TMPDIR=str(folder))
     assert process.stdout is not None
     while "calls project_use" not in process.stdout.readline():
         pass
-    status, _, err = interrupted(process)
+    status, _, err = interrupted(process, number)
 
-    assert (status, err) == (130, "memhub: interrupted.\n")
+    assert (status, err) == (128 + number, "memhub: interrupted.\n")
     assert list(folder.iterdir()) == []
 
 
