@@ -73,7 +73,7 @@ async def backup(settings: Settings, path: Path, *, force: bool = False) -> int:
     """
     _require_embedded(settings, "pg_dump")
     require_free(path, force=force)
-    await anyio.to_thread.run_sync(sweep, path.parent)
+    await anyio.to_thread.run_sync(sweep, path)
     with ExitStack() as lease:
         dsn = await reached(settings, lease)
         with naming(path), passing(path) as nascent:
@@ -92,7 +92,7 @@ async def restore(settings: Settings, path: Path) -> int:
     """Builds the database beside its place, checks it, and only then puts it there."""
     _require_embedded(settings, "pg_restore")
     _require_backup(path)
-    await anyio.to_thread.run_sync(sweep, path.parent)
+    await anyio.to_thread.run_sync(sweep, path)
     layout = folder.claim(settings.data_dir)
     with _alone(layout):
         _require_empty(layout)

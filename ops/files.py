@@ -11,7 +11,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +22,11 @@ _PASSING = ".memhub-passing-"
 # As mkstemp writes it: what lies beside under another name of ours, such as a client's backup, is no such file.
 _LEFT = re.compile(rf"\..+{re.escape(_PASSING)}[a-z0-9_]{{8}}")
 _UNLOCKED_S_MAX = 1.0
+# As it was written once, beside names that people give to copies of their own: chance mixes letters and digits, where
+# backup01 and 20260101 do not.
+_LEFT_ONCE = re.compile(r"memhub-(?=.*[a-z_]\d+[a-z_]|.*\d[a-z_]+\d)[a-z0-9_]{8}")
+_LEFT_ONCE_S_MIN = 86_400
+_LEFT_ONCE_MODE = 0o600
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -57,7 +62,7 @@ def written(path: Path | None) -> Iterator[BinaryIO]:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    sweep(path.parent)
+    sweep(path)
     with naming(path), passing(path) as nascent:
         with nascent.open("wb") as file:
             yield file
@@ -83,26 +88,40 @@ def passing(path: Path) -> Iterator[Path]:
         os.close(descriptor)
 
 
-def sweep(folder: Path) -> None:
-    """Removes what killed processes left in the folder under names of `passing`: whole or half, it may hold all that
-    was ever said."""
+def sweep(path: Path) -> None:
+    """Removes what killed processes left beside `path` under names of `passing`: whole or half, it may hold all that
+    was ever said. Under their former names only what they left of `path` itself a day ago."""
     with suppress(OSError):
-        for left in folder.iterdir():
+        for left in path.parent.iterdir():
             if _LEFT.fullmatch(left.name):
-                _remove_unless_locked(left)
+                _remove_unless_locked(left, is_old=_is_passed)
+            elif left.name.startswith(f".{path.name}.") and _LEFT_ONCE.fullmatch(left.name, len(path.name) + 2):
+                _remove_unless_locked(left, is_old=_is_left_once)
 
 
-def _remove_unless_locked(left: Path) -> None:
+def _remove_unless_locked(left: Path, *, is_old: Callable[[os.stat_result], bool]) -> None:
     with suppress(OSError):
         descriptor = os.open(left, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         try:
-            # One of this moment may be not locked yet.
-            old = time.time() - os.fstat(descriptor).st_ctime > _UNLOCKED_S_MAX
+            old = is_old(os.fstat(descriptor))
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if old and stat.S_ISREG(os.fstat(descriptor).st_mode):
                 left.unlink()
         finally:
             os.close(descriptor)
+
+
+def _is_passed(status: os.stat_result) -> bool:
+    # One of this moment may be not locked yet.
+    return time.time() - status.st_ctime > _UNLOCKED_S_MAX
+
+
+def _is_left_once(status: os.stat_result) -> bool:
+    return (
+        time.time() - status.st_ctime > _LEFT_ONCE_S_MIN
+        and stat.S_IMODE(status.st_mode) == _LEFT_ONCE_MODE
+        and status.st_uid == os.geteuid()
+    )
 
 
 def publish(nascent: Path, path: Path) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ops.connecting.errors import ClientFileRefused, Malformed
-from ops.files import passing, sync
+from ops.files import passing, sweep, sync
 
 BYTES_MAX = 64 * 2**20
 ATTEMPTS_MAX = 5
@@ -84,6 +83,7 @@ def _edited(path: Path, before: str, edit: Edit) -> str | None:
 def _exchanged(target: Path, before: str | None, after: str | None, *, keep: bool) -> bool:
     """False, and nothing changed, when somebody else changed the file meanwhile."""
     target.parent.mkdir(parents=True, exist_ok=True)
+    sweep(target)
     with _nascent(target, after or "") as nascent:
         if _read(target, target) != before:
             return False
@@ -118,8 +118,7 @@ def _take_after(nascent: Path, target: Path) -> None:
 
 
 def _copy(target: Path, backup: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
-        copy = Path(folder) / target.name
+    with passing(backup) as copy:
         shutil.copy2(target, copy)
         copy.replace(backup)
 

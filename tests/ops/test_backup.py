@@ -290,7 +290,7 @@ async def test_the_dump_of_a_killed_backup_ends_with_it_and_the_next_one_removes
     (left,) = names_in(tmp_path)
     assert left.startswith(".one.backup.memhub-passing-")
     monkeypatch.setattr("ops.files._UNLOCKED_S_MAX", 0)
-    sweep(tmp_path)
+    sweep(tmp_path / "any")
     assert names_in(tmp_path) == [left]
 
     process.kill()
