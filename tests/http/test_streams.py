@@ -6,7 +6,8 @@ import asyncio
 
 import asyncpg
 import httpx2
-from starlette.types import Receive, Scope, Send
+import pytest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.gateway import Gateway
 from server.http.auth import AuthMiddleware
@@ -18,24 +19,60 @@ from shared import api_tokens
 from shared.settings import Settings
 from tests.http.asked import Asked
 
+WAIT_S = 60
+
 
 async def test_what_was_not_answered_when_its_credential_lapsed_is_refused(connection: asyncpg.Connection) -> None:
     """Fails without the refusal in _streamed of server/http/auth.py: uvicorn answered 500 and told of an error."""
     issued = await api_tokens.create(connection, "acme", name="test")
 
-    async def opener() -> Asked:
-        return Asked(connection)
-
     async def slow(_scope: Scope, _receive: Receive, _send: Send) -> None:
         await api_tokens.revoke(connection, issued.token.id)
         await asyncio.Event().wait()
 
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=_guarded(slow, connection)), base_url="http://here"
+    ) as http:
+        refused = await http.get("/mcp", headers={"Authorization": f"Bearer {issued.secret}"})
+    assert (refused.status_code, "revoked" in refused.json()["message"]) == (401, True)
+
+
+async def test_a_lapsed_stream_whose_reader_takes_nothing_is_waited_for_no_longer_than_its_bound(
+    connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fails without END_S in _streamed of server/http/auth.py: the request never ended."""
+    monkeypatch.setattr("server.http.auth.END_S", 0.01)
+    issued = await api_tokens.create(connection, "acme", name="test")
+    sent: list[Message] = []
+
+    async def streaming(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await api_tokens.revoke(connection, issued.token.id)
+        await asyncio.Event().wait()
+
+    async def stalled(message: Message) -> None:
+        sent.append(message)
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    async def silent() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    headers = [(b"authorization", f"Bearer {issued.secret}".encode())]
+    scope = {"type": "http", "method": "GET", "path": "/mcp", "headers": headers, "client": ("here", 1)}
+    async with asyncio.timeout(WAIT_S):
+        await _guarded(streaming, connection)(scope, silent, stalled)
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
+
+
+def _guarded(app: ASGIApp, connection: asyncpg.Connection) -> AuthMiddleware:
+    async def opener() -> Asked:
+        return Asked(connection)
+
     gateway = Gateway(opener=opener)
     credentials = Credentials(Settings(), gateway=gateway, usage=Usage(gateway, flush_s=60), issuer=None)
     rates = Rates(per_s=100, clock=lambda: 0.0)
-    app = AuthMiddleware(
-        slow, credentials=credentials, rates=rates, refusals=Refusals(), metadata_url=None, recheck_s=0.2
+    return AuthMiddleware(
+        app, credentials=credentials, rates=rates, refusals=Refusals(), metadata_url=None, recheck_s=0.2
     )
-    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://here") as http:
-        refused = await http.get("/mcp", headers={"Authorization": f"Bearer {issued.secret}"})
-    assert (refused.status_code, "revoked" in refused.json()["message"]) == (401, True)
