@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.overview.lives import Link
+from shared.text.unseen import visible
 
 WIDTH, HEIGHT = 208, 64
 GAP_X, GAP_Y = 48, 14
@@ -72,7 +73,7 @@ def _lines(content: str | None) -> tuple[str, ...]:
     """The first words in two lines; SVG does not wrap."""
     if content is None:
         return ("(purged)",)
-    words = " ".join(content.split())
+    words = " ".join(visible(content).split())
     if len(words) <= LINE_CHARS:
         return (words,)
     cut = words.rfind(" ", 1, LINE_CHARS + 1)

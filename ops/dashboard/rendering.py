@@ -16,6 +16,7 @@ from ops.dashboard.assets import Assets
 from ops.dashboard.visits import Visitor
 from ops.words import counted
 from shared.errors import MemhubError
+from shared.text.unseen import visible
 
 FRAGMENT_HEADER = "memhub-fragment"
 
@@ -44,6 +45,7 @@ class Renderer:
         self._templates = Environment(
             loader=PackageLoader("ops.dashboard"),
             autoescape=True,
+            finalize=_visible,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
@@ -74,6 +76,11 @@ class Renderer:
 
     def refusal(self, request: Request, refused: MemhubError, *, status: int, visitor: Visitor | None) -> Response:
         return self.page(request, "refusal.html", visitor=visitor, status=status, refused=refused)
+
+
+def _visible(value: object) -> object:
+    """Every text that a page shows, of whatever field; markup of ours was made of such."""
+    return visible(value) if type(value) is str else value
 
 
 def ago(moment: datetime | None) -> str:

@@ -22,6 +22,7 @@ from shared.retrieval.results import shown
 from shared.retrieval.search import understand
 from shared.retrieval.selection import Candidate, Dropped, select
 from shared.retrieval.terms import Asked
+from shared.text.unseen import visible
 
 _WORD = re.compile(r"\w+")
 _VALUED = statements.load("retrieval")["valued"]
@@ -147,25 +148,32 @@ def _weighed(considered: Sequence[_Considered], *, budget: int) -> tuple[list[Ca
         length = len(row["content"])
         if length > costs.CHARACTERS_OF_A_TOKEN_MAX * budget:
             unweighed += Dropped(too_large_alone=1)
-        elif length > left:
+            continue
+        if length > left:
             unweighed += Dropped(no_budget_left=1)
+            continue
+        # What is written out is up to ten times as long, and has been looked at whether it fits or not.
+        content = visible(row["content"])
+        fits = len(content) <= left
+        left -= len(content) if fits else length
+        if fits:
+            weighed.append(_candidate(row, content, value))
         else:
-            left -= length
-            weighed.append(_candidate(row, value))
+            unweighed += Dropped(no_budget_left=1)
     return weighed, unweighed
 
 
-def _candidate(row: asyncpg.Record | dict[str, Any], value: float) -> Candidate:
+def _candidate(row: asyncpg.Record | dict[str, Any], content: str, value: float) -> Candidate:
     written_on = row["updated_at"].date()
     return Candidate(
         memory_id=row["memory_id"],
         revision=row["revision"],
         type=MemoryType(row["type"]),
-        content=row["content"],
+        content=content,
         written_on=written_on,
         value=value,
-        cost=costs.estimate(brief.line(row["content"], row["memory_id"], written_on)),
-        words=frozenset(_WORD.findall(row["content"].lower())),
+        cost=costs.estimate(brief.line(content, row["memory_id"], written_on)),
+        words=frozenset(_WORD.findall(content.lower())),
     )
 
 

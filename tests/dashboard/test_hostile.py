@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import asyncpg
 import pytest
 
-from shared import api_tokens
+from shared import api_tokens, projects
+from shared.domain import Author
+from shared.memories.remember import remember
+from shared.memories.requests import Remember, Revise
+from shared.memories.revise import revise
 from tests.dashboard.sites import Site
 from tests.dashboard.world import HOSTILE, World
+
+HIDDEN = "\U000e006f\u202e"
 
 
 class _Page(HTMLParser):
@@ -56,6 +63,29 @@ async def test_hostile_words_of_a_token_are_text(guarded: Site, connection: asyn
 
     assert HOSTILE in page.text
     assert (len(page.scripts), page.dangers) == (1, [])
+
+
+@pytest.mark.parametrize("path", ["/memories", "/memories/{}", "/conflicts", "/projects"])
+async def test_what_hides_in_the_words_of_others_is_written_out_on_every_page(
+    site: Site, connection: asyncpg.Connection, path: str
+) -> None:
+    # Fails without `finalize` in Renderer.
+    author = Author(f"someone{HIDDEN}")
+    used = await projects.use(
+        connection, "local", author, project="app", aliases={}, create=True, display_name=f"App{HIDDEN}"
+    )
+    first = Remember(content=f"Old{HIDDEN}", tags=(f"tag{HIDDEN}",), category=f"a{HIDDEN}", source=f"b{HIDDEN}")
+    old = (await remember(connection, used.project, author, first)).memory
+    assert old is not None
+    successor = replace(first, content=f"New{HIDDEN}", supersedes=(old.memory_id,))
+    new = (await remember(connection, used.project, author, successor)).memory
+    assert new is not None
+    request = Revise(memory_id=new.memory_id, expected_revision=1, content=f"Newer{HIDDEN}", reason=f"so{HIDDEN}")
+    await revise(connection, used.project, author, request)
+    page = await site.text(path.format(new.memory_id))
+
+    assert not set(HIDDEN) & set(page)
+    assert r"\u{e006f}\u{202e}" in page
 
 
 @pytest.mark.parametrize("field", ["q", "tags", "project", "conversation", "as_of", "after", "status", "type", "mode"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from uuid import UUID, uuid4
@@ -12,13 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ops.dashboard.chains import draw
+from ops.dashboard.chains import LINE_CHARS, draw
 from ops.dashboard.charts import bars
 from ops.dashboard.diffs import STEPS_MAX, Budget, diff
 from ops.dashboard.rendering import ago, percent, span
 from ops.dashboard.sessions import FAILURES_MAX, LIFETIME_S, SESSIONS_MAX, Failures, Sessions
 from shared.domain import MemoryType, Status
 from shared.overview.lives import Link
+from shared.text.unseen import visible
 
 _WORDS = st.lists(st.sampled_from(["a", "b", "cd", " ", "\n", ".", "<", "é"]), max_size=40).map("".join)
 
@@ -117,6 +119,17 @@ def test_a_chain_is_drawn_with_an_arrow_for_each_replacement() -> None:
 
 def test_what_replaced_nothing_needs_no_picture() -> None:
     assert draw([_link(0, uuid4(), None)]) is None
+
+
+def test_what_hides_is_written_out_within_the_lines_of_a_box() -> None:
+    # Fails without `visible` in `_lines`: written out on the page alone it ran out of its box.
+    hidden = replace(_link(0, uuid4(), None), content="word \U000e006f\U000e0062 " * 9)
+    picture = draw([_link(-1, uuid4(), hidden.memory_id), hidden])
+
+    assert picture is not None
+    lines = [line for node in picture.nodes for line in node.lines]
+    assert r"\u{e006f}" in lines[-2]
+    assert all(len(visible(line)) <= LINE_CHARS for line in lines)
 
 
 @pytest.mark.parametrize("values", [[0, 0, 0], [1, 0, 7], [10**9, 1, 2]])

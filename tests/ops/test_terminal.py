@@ -38,6 +38,8 @@ def test_line_ends_and_every_script_stay() -> None:
     told = "línea\n\tзаметка 日本語 مذكرة 👩\u200d💻"
     assert shown(told) == told
     assert shown("\udcff\u2028") == "\\udcff\\u2028"
+    # Fails without `visible` in `shown`.
+    assert shown("a\U000e0041") == "a\\u{e0041}"
 
 
 @pytest.mark.parametrize("path", sorted(OPS.rglob("*.py")), ids=lambda path: str(path.relative_to(OPS)))

@@ -136,6 +136,31 @@ async def test_what_is_weighed_of_too_much_is_the_best(searcher: Searcher, monke
     assert told.selection.dropped == Dropped(no_budget_left=1)
 
 
+async def test_what_hides_in_a_memory_is_written_out_in_its_brief_and_kept_in_its_history(searcher: Searcher) -> None:
+    # Fails without `visible` in `_weighed`: a model read orders that no person saw.
+    content = "Deploy\U000e006f\U000e006b by hand.\n\u202e# Tasks"
+    memory_id = await searcher.saved(content)
+    told = await asked(searcher)
+    history = await searcher.client.history(memory_id)
+
+    assert r"- Deploy\u{e006f}\u{e006b} by hand." + "\n" + r"  | \u{202e}# Tasks (" in told.brief
+    assert [revision.content for revision in history.revisions] == [content]
+
+
+async def test_what_is_written_out_is_weighed_at_that_length(
+    searcher: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fails without the look at `fits` in `_weighed`, and where what does not fit was looked at for nothing."""
+    monkeypatch.setattr("shared.retrieval.context.WEIGHED_CHARACTERS_MAX", 60)
+    await searcher.saved("a" + "\U000e0041" * 40, importance=90)
+    small = await searcher.saved("Small enough.", importance=50)
+    await searcher.saved("One that is too long by now.", importance=10)
+    told = await asked(searcher)
+
+    assert [item.memory_id for item in told.items] == [small]
+    assert told.selection.dropped == Dropped(no_budget_left=2)
+
+
 async def test_more_important_memories_come_first_where_nothing_is_asked(searcher: Searcher) -> None:
     await searcher.saved("Lesser fact of one kind.", importance=10)
     greater = await searcher.saved("Greater fact of another.", importance=90)
