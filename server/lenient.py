@@ -9,6 +9,9 @@ from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 
 from server.characters import scrubbed
 
+# Of a whole number, as Python and the parser of the models have it.
+DIGITS_MAX = 4_300
+
 UNUSABLE_ID = JSONRPCError(
     jsonrpc="2.0",
     id=None,
@@ -17,8 +20,16 @@ UNUSABLE_ID = JSONRPCError(
 
 
 def parsed(text: bytes) -> Any:
-    """The value of a JSON text, what is no UTF-8 in it as lone surrogates. Raises ValueError, RecursionError."""
-    return json.loads(text.decode("utf-8", "surrogateescape"))
+    """The value of a JSON text: what is no UTF-8 in it as lone surrogates, a number of too many digits as a float.
+
+    Raises ValueError, RecursionError.
+    """
+    return json.loads(text.decode("utf-8", "surrogateescape"), parse_int=_whole)
+
+
+def _whole(digits: str) -> int | float:
+    """Beyond every bound of an argument, whose refusal names it: the parsers refuse the whole message."""
+    return int(digits) if len(digits) <= DIGITS_MAX else float(digits)
 
 
 def has_unusable_id(value: object) -> bool:

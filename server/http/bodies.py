@@ -22,6 +22,9 @@ _SENT = "memhub.arguments"
 _SUSPECT = re.compile(rb'\\u[dD][89a-fA-F]|"id"\s*:\s*(?:[^\s"\d-]|-?\d+[.eE])')
 """A surrogate, in a pair or alone, or an id that may be neither string nor integer."""
 
+# A digit first, so that the search passes over all else; of a run only its beginning is looked at.
+_LONG = re.compile(rb"\d(?<!\d\d)\d{%d}" % lenient.DIGITS_MAX)
+
 
 class Readable:
     """Stands behind the bound of the body, which leaves it whole in one message."""
@@ -61,7 +64,7 @@ def _in_lower_case(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
 
 
 def _is_suspect(body: bytes) -> bool:
-    if _SUSPECT.search(body):
+    if _SUSPECT.search(body) or _LONG.search(body):
         return True
     try:
         body.isascii() or body.decode()
@@ -83,7 +86,7 @@ def _scrubbed(scope: Scope, message: Message, value: Any) -> Message:
         clean = lenient.scrub(value)
     except RecursionError:
         return message
-    if value is None or clean == value:
+    if value is None or (clean == value and not _LONG.search(message["body"])):
         return message
     if (sent := lenient.arguments_of(value)) is not None:
         scope[_SENT] = sent

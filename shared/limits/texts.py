@@ -23,6 +23,8 @@ REQUEST_ID_CHARACTERS_MAX = 128
 
 _REQUEST_ID = re.compile(rf"[\x20-\x7e]{{{REQUEST_ID_CHARACTERS_MIN},{REQUEST_ID_CHARACTERS_MAX}}}", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# As Python reads bytes that are no UTF-8.
+_UNDECODED = re.compile("[\udc80-\udcff]")
 # A mark shows nothing without a letter that it stands on.
 _INVISIBLE = ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Mc", "Me")
 # Letters and a symbol, by their category, that are drawn as nothing: the fillers of Hangul and the empty Braille cell.
@@ -112,9 +114,10 @@ def text(argument: str, value: object, bytes_max: int, *, shorten: str = "Shorte
         raise InvalidArgument(argument, "holds a NUL character", next="Remove it: NUL cannot be stored.")
     if value.isascii():
         size = len(value)
-    elif _SURROGATE.search(value):
+    elif found := _SURROGATE.search(value):
+        or_bytes = ", or bytes that are not UTF-8" if _UNDECODED.match(found[0]) else ""
         raise InvalidArgument(
-            argument, "holds a lone surrogate", next="Send well-formed Unicode: surrogates only in pairs."
+            argument, f"holds a lone surrogate{or_bytes}", next="Send well-formed Unicode: surrogates only in pairs."
         )
     else:
         size = len(value.encode())

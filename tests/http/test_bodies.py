@@ -30,6 +30,35 @@ async def test_text_that_is_not_unicode_is_refused_by_name(
     assert answer["_meta"]["message"].startswith(f"{name}: ")
 
 
+@pytest.mark.parametrize("number", [b"9" * 5_000, b"-" + b"9" * 4_301, b"9" * 400, b"1e400", b"1.5"])
+@pytest.mark.parametrize(
+    ("tool", "arguments", "name"),
+    [
+        ("memory_remember", b'{"content":"x","importance":%b}', "importance: must be a whole number from 0 to 100"),
+        ("memory_remember", b'{"content":"x","ttl_days":%b}', "ttl_days: must be a whole number from 1 to"),
+        ("memory_search", b'{"limit":%b}', "limit: must be a whole number from 1 to 100"),
+        ("memory_context", b'{"token_budget":%b}', "token_budget: must be a whole number from 100 to 32000"),
+        ("memory_revise", b'{"expected_revision":%b}', "expected_revision: must be a whole number from 1 to"),
+    ],
+)
+async def test_a_number_beyond_every_bound_is_refused_by_the_name_of_its_argument(
+    server: Process, era: Era, number: bytes, tool: str, arguments: bytes, name: str
+) -> None:
+    """Fails without _LONG in either place of server/http/bodies.py: the SDK refused the whole body."""
+    async with client(server.url, era, tenant="bodies") as raw:
+        answer = await _posted(raw, tool, arguments % number)
+    assert answer["_meta"]["code"] == "INVALID_ARGUMENT"
+    assert answer["_meta"]["message"].startswith(name)
+
+
+async def test_digits_in_a_text_are_as_many_as_were_sent(server: Process, era: Era) -> None:
+    digits = "é7" + "9" * 5_000
+    async with client(server.url, era, tenant="bodies") as raw:
+        stored = await raw.use("memory_remember", content=digits, importance=5)
+        history = await raw.use("memory_history", memory_id=stored["memory"]["memory_id"])
+    assert history["revisions"][0]["content"] == digits
+
+
 async def test_surrogates_in_pairs_are_a_character_like_any_other(server: Process, era: Era) -> None:
     async with client(server.url, era, tenant="bodies") as raw:
         answer = await _posted(raw, "memory_remember", rb'{"content":"Ships have \ud83d\udea2 names."}')

@@ -146,3 +146,15 @@ def test_a_client_name_is_cut_between_characters() -> None:
     assert limits.client_name("é" * 65) == "é" * 64
     assert limits.client_name("claude-code\x1b[0m") == "claude-code [0m"
     assert limits.client_name(" \u200b ") == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("a\udce9", "content: holds a lone surrogate, or bytes that are not UTF-8"),
+        ("a\ud800", "content: holds a lone surrogate"),
+    ],
+)
+def test_bytes_that_are_no_utf8_are_told_as_what_they_may_be(value: str, told: str) -> None:
+    # Fails without _UNDECODED: who sent Latin-1 was told of a surrogate, and had sent none.
+    assert refusal(limits.content, value).message == told

@@ -76,6 +76,16 @@ def test_bytes_that_are_not_utf8_reach_the_tool_as_lone_surrogates() -> None:
     assert message.params == {"name": "t", "arguments": {"content": "a\udcffb"}}
 
 
+@pytest.mark.parametrize("number", [b"9" * 4_301, b"-" + b"9" * 4_301, b"1e400", b"[" + b"9" * 5_000 + b"]"])
+def test_a_number_that_no_parser_takes_reaches_the_tool_as_one_beyond_every_bound(number: bytes) -> None:
+    """Fails without _whole in server/lenient.py: the line was told to be no JSON, and no argument was named."""
+    message, reply = decode(CALL % number)
+    assert reply is None
+    assert isinstance(message, JSONRPCRequest)
+    assert message.params is not None
+    assert "inf" in str(message.params["arguments"]["content"])
+
+
 def test_lone_surrogates_elsewhere_are_scrubbed_so_that_they_can_be_echoed() -> None:
     line = r'{"jsonrpc":"2.0","id":"\ud800","method":"m\ud800","params":{"uri":"\udfff","\ud800":[1]}}'
     message = decode(line.encode())[0]
