@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ops.connecting import hooks
+from ops.connecting import files, hooks
 from ops.connecting.clients import Client
 from ops.connecting.files import Change, Edit
 from ops.connecting.parts import Part
@@ -47,24 +47,27 @@ def connect(wish: Wish, places: Places) -> list[Change]:
     """Writes the entry, the hook and the rules that are wished for, or nothing. Raises ClientFileRefused."""
     client = wish.client
     config = Part.of_entry(config_file(client, places, project=wish.project), client)
-    edits: list[tuple[Part, Edit]] = [(config, lambda text: config.put(text, entry(wish)))]
+    edits: list[tuple[Part, Edit]] = [(config, lambda text: config.put(config.base(text), entry(wish)))]
     if (program := wish.hook_program) is not None:
         settings = wish.server.settings if isinstance(wish.server, Local) else {}
         hook = Part.of_hook(_hook_file(places, project=wish.project))
-        edits.append((hook, lambda text: hooks.installed(text, program, settings)))
+        edits.append((hook, lambda text: hooks.installed(hook.base(text), program, settings)))
     if wish.rules and (rules := rules_of(client, project=wish.project)):
-        edits.append((Part.of_rules(rules.path(places), rules), rules.installed))
+        told = Part.of_rules(rules.path(places), rules)
+        edits.append((told, lambda text: rules.installed(told.base(text))))
     return _applied(edits)
 
 
 def disconnect(client: Client, places: Places, *, project: bool) -> list[Change]:
-    """Removes all that `connect` may have written there; files that it made and that hold nothing else go."""
+    """Removes what `connect` may have written there; files and folders that it made and that hold nothing else go."""
     parts = [Part.of_entry(config_file(client, places, project=project), client)]
     if client.hooks:
         parts.append(Part.of_hook(_hook_file(places, project=project)))
     if rules := rules_of(client, project=project):
         parts.append(Part.of_rules(rules.path(places), rules))
-    return _applied([(part, part.removed) for part in parts])
+    changes = _applied([(part, part.removed) for part in parts])
+    files.remove_made(change.path for change in changes)
+    return changes
 
 
 def rules_of(client: Client, *, project: bool) -> Rules | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,8 @@ ATTEMPTS_MAX = 5
 BACKUP_SUFFIX = ".memhub-backup"
 # What we make may hold a token or the URL of a database.
 MODE_NEW = 0o600
+# In every folder that was made for a file: only such a folder is removed with it.
+MADE = ".memhub-made"
 
 Edit = Callable[[str], str | None]
 
@@ -63,6 +65,17 @@ def kept(path: Path) -> str | None:
         return _read(backup, backup)
 
 
+def remove_made(paths: Iterable[Path]) -> None:
+    """Removes the folders that were made for these files and hold nothing else; one that others use is theirs now."""
+    folders = {folder for path in paths for folder in path.resolve().parents}
+    for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
+        # A folder of ours in it is of a file that stays.
+        if (folder / MADE).is_file() and not any(folder.glob(f"*/{MADE}")):
+            with suppress(OSError):
+                (folder / MADE).unlink()
+                folder.rmdir()
+
+
 def check(path: Path, edit: Edit) -> None:
     """Raises ClientFileRefused for what `change` would refuse; writes nothing."""
     with _naming(path):
@@ -82,7 +95,7 @@ def _edited(path: Path, before: str, edit: Edit) -> str | None:
 
 def _exchanged(target: Path, before: str | None, after: str | None, *, keep: bool) -> bool:
     """False, and nothing changed, when somebody else changed the file meanwhile."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    _make(target.parent)
     sweep(target)
     with _nascent(target, after or "") as nascent:
         if _read(target, target) != before:
@@ -95,6 +108,13 @@ def _exchanged(target: Path, before: str | None, after: str | None, *, keep: boo
             nascent.replace(target)
     sync(target.parent)
     return True
+
+
+def _make(folder: Path) -> None:
+    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
+        with suppress(FileExistsError):
+            missing.mkdir()
+            (missing / MADE).touch()
 
 
 @contextmanager

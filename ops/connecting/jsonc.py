@@ -75,7 +75,8 @@ def drop(text: str, path: Sequence[str]) -> str:
     start, end = _extent(text, member)
     before = parent.members[parent.members.index(member) - 1] if parent.members[0] is not member else None
     if before is not None and member.comma is None and before.comma is not None:
-        return text[: before.comma] + text[before.comma + 1 : start] + text[end:]
+        between = text[before.comma + 1 : start]
+        return text[: before.comma] + (between if between.strip(" \t") else "") + text[end:]
     return text[:start] + text[end:]
 
 

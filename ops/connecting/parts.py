@@ -56,18 +56,25 @@ class Part:
         """Raises ClientFileRefused."""
         return files.change(self.path, edit, is_ours=lambda text: self.found(text) is not None)
 
+    def base(self, text: str) -> str:
+        """What to put ours into: the text, or what the backup holds where ours is all that it has beside that.
+
+        However often another is put, the text stays one that `removed` knows. Raises Malformed.
+        """
+        ours, before = self.found(text), self._before()
+        return before if ours is not None and before is not None and self._gives(before, ours, text) else text
+
     def removed(self, text: str) -> str | None:
         """The text without ours, None for a file that was made for it.
 
         Where nothing else was changed since, it is what the backup holds, byte by byte. Raises Malformed.
         """
-        if (ours := self.found(text)) is None:
+        if self.found(text) is None:
             return text
-        before = self._before()
-        if before is not None and self._gives(before, ours, text):
-            return before
+        if (base := self.base(text)) != text:
+            return base
         left = self.dropped(text)
-        return None if left is None or (before is None and self.is_bare(left)) else left
+        return None if left is None or (self._before() is None and self.is_bare(left)) else left
 
     def _before(self) -> str | None:
         try:

@@ -60,6 +60,15 @@ def test_dropping_gives_the_file_back_byte_by_byte() -> None:
     assert jsonc.drop(jsonc.put(plain, KEY, ENTRY), KEY) == plain
 
 
+@pytest.mark.parametrize(
+    "text", ['{"servers": {"other": {}}, "z": 1}', '{\n  "servers": { "other": 1 },\n  "z": 1\n}\n']
+)
+def test_dropping_what_was_replaced_on_one_line_leaves_no_blank(text: str) -> None:
+    # Fails without `between` in `drop`.
+    put = jsonc.put(jsonc.put(text, KEY, ENTRY), KEY, ENTRY | {"args": ["--http"]})
+    assert jsonc.drop(put, KEY) == text
+
+
 def test_a_changed_entry_is_replaced_where_it_stands() -> None:
     text = '{\n  "servers": {\n    "memhub": {"command": "old"},\n    "z": 1\n  }\n}'
     put = jsonc.put(text, KEY, ENTRY)

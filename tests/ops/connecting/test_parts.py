@@ -21,6 +21,7 @@ JSON = [
     '{"a": 1}',
     '{"servers": {}, "mcpServers": {}, "hooks": {}}\n',
     '{"mcpServers": {"other": {"command": "x"}}, "servers": {"other": {}}}',
+    '{\n  "mcpServers": {"other": {"command": "x"}},\n  "servers": { "other": {} }\n}\n',
     '{\r\n    "mcpServers": {\r\n        "a": "b" // c\r\n    }\r\n}\r\n',
     '{\n\t"servers": {\n\t\t// nothing yet\n\t},\n}',
     '// mine\n{\n  "a": [1, 2], /* z */\n}\n',
@@ -83,6 +84,51 @@ def test_files_that_were_not_there_are_gone_again(client: Client, project: bool,
     connected(client, places, project=project)
     connecting.disconnect(client, places, project=project)
     assert contents(places.home) | contents(places.project) == {}
+    # Fails without `remove_made` in `disconnect`.
+    assert not places.home.exists()
+    assert not places.project.exists()
+
+
+@pytest.mark.parametrize(("client", "project"), CASES, ids=NAMES)
+def test_folders_of_others_stay_though_they_are_empty(client: Client, project: bool, places: Places) -> None:
+    # Fails when `remove_made` asks for no `MADE` before `rmdir`.
+    paths = connected(client, places, project=project)
+    connecting.disconnect(client, places, project=project)
+    folders = {path.parent for path in paths}
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+
+    connected(client, places, project=project)
+    connecting.disconnect(client, places, project=project)
+
+    assert all(folder.is_dir() for folder in folders)
+    assert contents(places.home) | contents(places.project) == {}
+
+
+def test_a_folder_that_others_use_meanwhile_stays_and_is_theirs(places: Places) -> None:
+    cursor = CLIENTS["cursor"]
+    connected(cursor, places, project=False)
+    other = places.home / ".cursor" / "other.json"
+    other.write_text("{}")
+
+    connecting.disconnect(cursor, places, project=False)
+    assert list(other.parent.iterdir()) == [other]
+
+    other.unlink()
+    connected(cursor, places, project=False)
+    connecting.disconnect(cursor, places, project=False)
+    assert list(other.parent.iterdir()) == []
+
+
+def test_a_folder_made_for_one_client_goes_with_the_last_that_is_in_it(places: Places) -> None:
+    # Fails without the look for another `MADE` in `remove_made`: the folder of both would be nobody's.
+    places.home.mkdir()
+    desktop, vscode = CLIENTS["claude-desktop"], CLIENTS["vscode"]
+    for client in (desktop, vscode):
+        connected(client, places, project=False)
+    for client in (desktop, vscode):
+        connecting.disconnect(client, places, project=False)
+    assert list(places.home.iterdir()) == []
 
 
 @pytest.mark.parametrize(("client", "project"), CASES, ids=NAMES)
@@ -102,6 +148,12 @@ def test_files_of_any_ending_come_back_byte_by_byte(client: Client, project: boo
     connecting.disconnect(client, places, project=project)
 
     kept = {f"{name}{files.BACKUP_SUFFIX}": content for name, content in mine.items()}
+    assert contents(places.home) | contents(places.project) == mine | kept
+
+    # Fails without `base` in `connect`: what replaced an entry on one line left a blank behind.
+    for program in ("/opt/memhub-server", "/srv/memhub-server", "/usr/bin/memhub-server"):
+        connecting.connect(wish(client, project=project, program=program), places)
+    connecting.disconnect(client, places, project=project)
     assert contents(places.home) | contents(places.project) == mine | kept
 
 
