@@ -30,6 +30,9 @@ GRANT DELETE ON memhub.memory_counters TO memhub_operator;
 -- What untie takes away.
 GRANT DELETE ON memhub.project_aliases TO memhub_operator;
 
+-- What rename changes: nothing but the name itself refers to a project by it.
+GRANT UPDATE (slug) ON memhub.projects TO memhub_operator;
+
 GRANT SELECT, INSERT, UPDATE, DELETE ON public.procrastinate_jobs, public.procrastinate_workers,
     public.procrastinate_periodic_defers, public.procrastinate_events TO memhub_server, memhub_operator;
 GRANT USAGE ON SEQUENCE public.procrastinate_jobs_id_seq, public.procrastinate_periodic_defers_id_seq,

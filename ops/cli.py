@@ -184,6 +184,25 @@ def project_list(
     run(lambda settings: project.listing(settings, tenant, as_json=as_json))
 
 
+@project_app.command("rename")
+def project_rename(
+    slug: Annotated[str, typer.Argument(metavar="SLUG", help="The project, by its slug or UUID.")],
+    new_slug: Annotated[str | None, typer.Argument(metavar="NEW-SLUG", help="What it is called from now on.")] = None,
+    display_name: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The name that people are shown beside it.")
+    ] = None,
+    tenant: Annotated[
+        str | None, typer.Option(metavar="TENANT", help="Another tenant than that of the settings.")
+    ] = None,
+) -> None:
+    """Call a project otherwise; what is remembered, and what leads to it, stays."""
+    from ops import project
+
+    if new_slug is None and display_name is None:
+        raise typer.BadParameter("NEW-SLUG, --display-name or both are needed")
+    run(lambda settings: project.rename(settings, slug, slug=new_slug, display_name=display_name, tenant=tenant))
+
+
 @project_app.command("untie")
 def project_untie(
     place: Annotated[str, typer.Argument(metavar="PLACE", help="A folder, or the remote of a git repository.")],

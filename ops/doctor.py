@@ -125,7 +125,8 @@ async def _roles(connection: asyncpg.Connection) -> Finding:
     if SERVER_ROLE in usable:
         told = f"servers act as {SERVER_ROLE}, which cannot rewrite history"
         # Of no server: what may purge is not for who serves strangers.
-        apart = f"; import, export, purge, token and project untie act as {OPERATOR_ROLE}: give them the owner's URL"
+        commands = "import, export, purge, token, project untie and rename"
+        apart = f"; {commands} act as {OPERATOR_ROLE}: give them the owner's URL"
         return Finding("roles", True, told if OPERATOR_ROLE in usable else told + apart)
     if OPERATOR_ROLE in usable:
         return Finding(

@@ -15,8 +15,9 @@ from ops.operating import CLIENT, operating
 from ops.terminal import Terminal
 from ops.texts import shown
 from shared import limits, projects, workspace
-from shared.domain import AliasKind
+from shared.domain import DEFAULT_SLUG, AliasKind
 from shared.errors import InvalidArgument, ProjectNotFound, ProjectRequired
+from shared.screening import refuse_secrets
 from shared.settings import Settings
 
 AGAIN = "See `memhub project list` for what was done."
@@ -38,6 +39,46 @@ async def listing(settings: Settings, tenant: str | None, *, as_json: bool) -> i
         table.add_row(one.project.slug, str(one.project.project_id), "\n".join(one.aliases) or "its name alone")
     Terminal(width=None if sys.stdout.isatty() else 200).print(table)
     return 0
+
+
+async def rename(
+    settings: Settings, project: str, *, slug: str | None, display_name: str | None, tenant: str | None
+) -> int:
+    """Gives a project another name. Raises InvalidArgument for a taken one, ProjectNotFound, SensitiveContent."""
+    wanted = settings.tenant if tenant is None else limits.tenant(tenant, "tenant")
+    named = limits.project(project, "SLUG")
+    new = None if slug is None else limits.slug(slug, "NEW-SLUG")
+    shown_as = limits.display_name(display_name)
+    if shown_as is not None:
+        refuse_secrets(shown_as, argument="display_name")
+    assert named is not None
+    async with operating(settings, again=AGAIN) as connection:
+        try:
+            scope = await projects.resolve(connection, wanted, named)
+        except ProjectNotFound as unknown:
+            told = unknown.message.removeprefix("project: ")
+            raise ProjectNotFound(f"SLUG: {told}", next=f"`memhub project list` shows those of {wanted}.") from None
+        renamed = await projects.rename(connection, scope, CLIENT, slug=new, display_name=shown_as)
+    if renamed is None:
+        print(f"{scope.slug} is named so already.")
+        return 0
+    shown_name = "" if renamed.display_name is None else f" ({shown(renamed.display_name)})"
+    print(
+        f"{scope.slug} is {renamed.slug}{shown_name} now; its id, folders, repositories and tokens lead to it as ever."
+    )
+    if renamed.slug != scope.slug:
+        _tell_of_the_old_name(scope.slug, renamed.slug)
+    return 0
+
+
+def _tell_of_the_old_name(old: str, new: str) -> None:
+    print(
+        f"What names {old} is refused from now on and told of {new}: MEMHUB_PROJECT in a client's or server's settings,"
+        f" X-Memory-Project in a client's headers. Connect such a client again: memhub connect CLIENT --memory-project"
+        f" {new}, with what it was given before; it then starts its server anew."
+    )
+    if old == DEFAULT_SLUG:
+        print(f"Calls over HTTP that name no project make a new {DEFAULT_SLUG} with their next write.")
 
 
 async def untie(settings: Settings, place: str, tenant: str | None) -> int:

@@ -107,12 +107,15 @@ def canonical(uri: str) -> str:
 
 def changed_by(change: Change) -> tuple[str, ...]:
     """The canonical URIs of the resources whose text an event of the audit may have changed."""
+    if change.memory_id is None and not change.event.startswith("project_"):
+        return ()
+    contexts = [f"memory://projects/{name}/context" for name in (change.slug, change.project_id, change.former) if name]
     if change.memory_id is None:
-        return (PROJECTS_URI,) if change.event.startswith("project_") else ()
+        # A brief begins with the name of its project.
+        return (PROJECTS_URI, *contexts) if change.former is not None else (PROJECTS_URI,)
     memory = f"memory://memories/{change.memory_id}"
     if change.event == "attested":
         return (f"{memory}/history",)
-    contexts = (f"memory://projects/{name}/context" for name in (change.slug, change.project_id))
     return (memory, f"{memory}/history", *contexts)
 
 

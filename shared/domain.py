@@ -94,7 +94,10 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An event of the audit; `conversation` is the one that may see its memory, None for all of the project's."""
+    """An event of the audit; `conversation` is the one that may see its memory, None for all of the project's.
+
+    `former` is the slug that the event took off its project.
+    """
 
     tenant: str
     project_id: UUID | None
@@ -102,6 +105,7 @@ class Change:
     memory_id: UUID | None
     conversation: str | None
     event: str
+    former: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

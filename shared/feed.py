@@ -35,4 +35,5 @@ def _change(row: asyncpg.Record) -> Change:
         memory_id=row["memory_id"],
         conversation=row["scope_key"] or None,
         event=row["event"],
+        former=row["former"],
     )

@@ -25,6 +25,8 @@ _BY_ALIAS = _SQL["by_alias"]
 _LIST = _SQL["list"]
 _OWNING = _SQL["owning"]
 _CREATE = _SQL["create"]
+_RENAME = _SQL["rename"]
+_RENAMED = _SQL["renamed"]
 _ADD_ALIASES = _SQL["add_aliases"]
 _REMOVE_ALIASES = _SQL["remove_aliases"]
 
@@ -123,6 +125,24 @@ async def listed(connection: asyncpg.Connection, tenant: str) -> list[Listed]:
     """The tenant's projects by slug, at most LISTED_MAX."""
     rows = await connection.fetch(_LIST, tenant, LISTED_MAX)
     return [Listed(project=_scope(row), aliases=tuple(row["aliases"])) for row in rows]
+
+
+async def rename(
+    connection: asyncpg.Connection, scope: ProjectScope, client: str, *, slug: str | None, display_name: str | None
+) -> ProjectScope | None:
+    """The project under another name, on a session of the operator; None where it has both already.
+
+    What writes to it at this moment is waited for. Raises InvalidArgument where the slug is taken.
+    """
+    try:
+        row = await connection.fetchrow(_RENAME, scope.tenant, scope.project_id, slug, display_name, client)
+    except asyncpg.UniqueViolationError:
+        raise InvalidArgument(
+            "NEW-SLUG",
+            f"{slug} is another project of tenant {scope.tenant}",
+            next="Choose another name, or rename that one first.",
+        ) from None
+    return None if row is None else _scope(row)
 
 
 async def untie(connection: asyncpg.Connection, tenant: str, client: str, aliases: Aliases) -> list[str]:
@@ -242,6 +262,11 @@ async def _required(connection: asyncpg.Connection, tenant: str, seen: Aliases |
 
 async def _not_found(connection: asyncpg.Connection, tenant: str, project: UUID | str | None) -> ProjectNotFound:
     named = "no project has these aliases" if project is None else f"there is no project {project}"
+    if isinstance(project, str) and (row := await connection.fetchrow(_RENAMED, tenant, project)) is not None:
+        # Making one by the old name would begin an empty memory beside the one that is meant.
+        return ProjectNotFound(
+            f"project: {named}: it was renamed to {row['slug']}.", next=f"Give project={row['slug']} ({row['id']})."
+        )
     slugs = await _slugs(connection, tenant)
     # A UUID is issued: none is made under a given one.
     wanted = f"project={project}" if isinstance(project, str) else "project such as my-app" if project else "the same"

@@ -1047,6 +1047,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE memhub.project_aliases TO memhub_operator;
 GRANT SELECT,INSERT ON TABLE memhub.projects TO memhub_server;
 GRANT SELECT,INSERT ON TABLE memhub.projects TO memhub_operator;
 
+GRANT UPDATE(slug) ON TABLE memhub.projects TO memhub_operator;
+
 GRANT UPDATE(display_name) ON TABLE memhub.projects TO memhub_server;
 GRANT UPDATE(display_name) ON TABLE memhub.projects TO memhub_operator;
 

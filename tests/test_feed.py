@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from shared import feed
-from shared.domain import Change, Changes
+from server import resources
+from shared import feed, projects
+from shared.domain import Author, Change, Changes
 
 
 @pytest.fixture
@@ -114,3 +115,21 @@ async def test_the_feed_reads_new_events_by_their_index(
     await server_connection.execute("SET plan_cache_mode = force_custom_plan")
     plan = await server_connection.fetch(f"EXPLAIN {feed._SINCE.replace('$1', repr(began)).replace('$2', '10')}")
     assert "audit_events_by_transaction" in str(plan)
+
+
+async def test_a_renaming_tells_the_slug_that_was(
+    server_connection: asyncpg.Connection, connection: asyncpg.Connection
+) -> None:
+    # Fails without `former` in the statement `since`: who watches the brief of the old name would never hear of it.
+    used = await projects.use(connection, "acme", Author("c"), project="payments", aliases={}, create=True)
+    began = await feed.snapshot(server_connection)
+    await projects.rename(connection, used.project, "memhub", slug="billing", display_name=None)
+
+    (change,) = (await feed.since(server_connection, began)).changes
+    assert (change.slug, change.former) == ("billing", "payments")
+    assert resources.changed_by(change) == (
+        "memory://projects",
+        "memory://projects/billing/context",
+        f"memory://projects/{used.project.project_id}/context",
+        "memory://projects/payments/context",
+    )

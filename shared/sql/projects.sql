@@ -51,6 +51,40 @@ WITH created AS (
 )
 SELECT id, tenant, slug, display_name FROM created;
 
+-- name: rename
+-- What is null stays. The row is locked before it is read, so that `was` is what the change replaces. A taken slug raises.
+-- $1 tenant text, $2 project uuid, $3 slug text, $4 display name text, $5 client text
+WITH former AS MATERIALIZED (
+    SELECT id, slug, display_name FROM memhub.projects WHERE id = $2::uuid AND tenant = $1::text FOR UPDATE
+), renamed AS (
+    UPDATE memhub.projects AS project
+    SET slug = coalesce($3::text, former.slug), display_name = coalesce($4::text, former.display_name)
+    FROM former
+    WHERE project.id = former.id AND (former.slug, former.display_name)
+        IS DISTINCT FROM (coalesce($3, former.slug), coalesce($4, former.display_name))
+    RETURNING project.id, project.tenant, project.slug, project.display_name, former.slug AS was,
+              former.display_name AS was_shown
+), audited AS (
+    INSERT INTO memhub.audit_events (tenant, project_id, event, client, details, created_at)
+    SELECT tenant, id, 'project_renamed', $5::text,
+           jsonb_build_object('slug', jsonb_build_object('from', was, 'to', slug),
+                              'display_name', jsonb_build_object('from', was_shown, 'to', display_name)),
+           clock_timestamp()
+    FROM renamed
+)
+SELECT id, tenant, slug, display_name, was FROM renamed;
+
+-- name: renamed
+-- The project that was the last to give this slug up. Its events that belong to no memory come by their index.
+-- $1 tenant text, $2 slug text
+SELECT project.id, project.tenant, project.slug, project.display_name
+FROM memhub.projects AS project
+JOIN memhub.audit_events AS event
+    ON event.project_id = project.id AND event.memory_id IS NULL AND event.event = 'project_renamed'
+WHERE project.tenant = $1::text AND event.details #>> '{slug,from}' = $2::text AND project.slug <> $2
+ORDER BY event.id DESC
+LIMIT 1;
+
 -- name: add_aliases
 -- $1 tenant text, $2 project uuid, $3 kinds text[], $4 values text[], pairwise, $5 client text, $6 request id text
 WITH added AS (

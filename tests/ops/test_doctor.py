@@ -143,7 +143,7 @@ async def test_a_floor_of_the_settings_that_differs_is_a_note(connection: asyncp
         (
             ("memhub_server",),
             True,
-            "purge, token and project untie act as memhub_operator: give them the owner's URL",
+            "purge, token, project untie and rename act as memhub_operator: give them the owner's URL",
             "",
         ),
         (("memhub_operator",), False, "no server can start with this URL", "the URL of a member of memhub_server"),

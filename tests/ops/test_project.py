@@ -1,4 +1,4 @@
-"""`memhub project`: what leads to a project, and how it is taken away."""
+"""`memhub project`: what leads to a project, how it is taken away, and another name for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from shared import projects
 from shared.domain import Aliases, Author
-from shared.errors import ProjectRequired
+from shared.errors import ProjectNotFound, ProjectRequired
 from tests.ops import memhub
 
 TENANT = "acme"
@@ -81,3 +81,82 @@ def test_a_server_may_not_untie(database_url: str) -> None:
         session.execute("SET ROLE memhub_server")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             session.execute("DELETE FROM memhub.project_aliases")
+
+
+async def test_a_renamed_project_keeps_what_leads_to_it_and_its_old_name_leads_to_the_new_one(
+    database_url: str, tmp_path: Path
+) -> None:
+    # Fails without the UPDATE (slug) granted to memhub_operator in migrations/0008_privileges.sql.
+    await _tie(database_url, "payments", {"workspace_path": str(tmp_path)})
+    settings = {"MEMHUB_DATABASE_URL": database_url, "MEMHUB_TENANT": TENANT}
+    ran = memhub.run("project", "rename", "payments", "billing", "--display-name", "Billing", **settings)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("payments is billing (Billing) now")
+    assert "memhub connect CLIENT --memory-project billing" in ran.stdout
+    connection = await asyncpg.connect(database_url)
+    renamed = await projects.resolve_alias(connection, TENANT, {"workspace_path": str(tmp_path)})
+    assert (renamed.slug, renamed.display_name) == ("billing", "Billing")
+    # Fails without `_RENAMED` in `_not_found`: the advice would be to make an empty project under the old name.
+    with pytest.raises(ProjectNotFound, match="payments: it was renamed to billing") as told:
+        await projects.resolve(connection, TENANT, "payments")
+    assert told.value.next == f"Give project=billing ({renamed.project_id})."
+    # Fails without `audited` in the statement.
+    (event,) = await connection.fetch(
+        "SELECT project_id, client, details FROM memhub.audit_events WHERE event = 'project_renamed'"
+    )
+    assert (event["project_id"], event["client"]) == (renamed.project_id, "memhub")
+    assert json.loads(event["details"]) == {
+        "slug": {"from": "payments", "to": "billing"},
+        "display_name": {"from": None, "to": "Billing"},
+    }
+    again = memhub.run("project", "rename", "billing", "billing", **settings)
+    assert (again.returncode, again.stdout) == (0, "billing is named so already.\n")
+    assert await connection.fetchval("SELECT count(*) FROM memhub.audit_events WHERE event = 'project_renamed'") == 1
+    await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["payments", "ledger"], 2, "NEW-SLUG: ledger is another project of tenant acme"),
+        (["payments", "Not A Slug"], 2, "NEW-SLUG: must be a slug"),
+        (["payments", "00000000-0000-4000-8000-000000000001"], 2, "NEW-SLUG: must be a slug"),
+        (["payments"], 2, "NEW-SLUG, --display-name or both are needed"),
+        (["payments", "--display-name", "password: hunter2hunter2"], 1, "display_name: line 1 looks like a credential"),
+        (["nowhere", "billing"], 1, "SLUG: there is no project nowhere. Projects: ledger, payments."),
+        (
+            ["payments", "billing", "--tenant", "other"],
+            1,
+            "SLUG: there is no project payments. There are no projects yet.",
+        ),
+    ],
+)
+async def test_a_name_that_cannot_be_given_is_told_and_changes_nothing(
+    database_url: str, arguments: list[str], code: int, told: str
+) -> None:
+    for slug in ("payments", "ledger"):
+        await _tie(database_url, slug, {})
+    ran = memhub.run("project", "rename", *arguments, MEMHUB_DATABASE_URL=database_url, MEMHUB_TENANT=TENANT)
+
+    assert (ran.returncode, told in ran.stderr) == (code, True), ran.stderr
+    with psycopg.connect(database_url) as session:
+        rows = session.execute("SELECT slug, display_name FROM memhub.projects ORDER BY slug").fetchall()
+    assert rows == [("ledger", None), ("payments", None)]
+
+
+def test_that_calls_without_a_project_make_another_default_is_told(database_url: str) -> None:
+    with psycopg.connect(database_url) as session:
+        session.execute(
+            "INSERT INTO memhub.projects (id, tenant, slug, created_at)"
+            " VALUES (gen_random_uuid(), 'local', 'default', now())"
+        )
+    ran = memhub.run("project", "rename", "default", "shop", MEMHUB_DATABASE_URL=database_url)
+    assert "Calls over HTTP that name no project make a new default" in ran.stdout
+
+
+def test_a_server_may_not_rename(database_url: str) -> None:
+    with psycopg.connect(database_url) as session:
+        session.execute("SET ROLE memhub_server")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            session.execute("UPDATE memhub.projects SET slug = 'other'")
