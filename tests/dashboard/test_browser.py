@@ -83,6 +83,15 @@ axe.run(document, {resultTypes: ["violations"]}).then(({violations}) =>
   violations.map((rule) => rule.id + ": " + rule.nodes.map((node) => node.html.slice(0, 160)).join(" | ")))
 """
 
+# Tables that scroll sideways, with all open that can be.
+_CUT = """
+(() => {
+  for (const e of document.querySelectorAll("details")) e.open = true;
+  return [...document.querySelectorAll(".scroll:has(table)")].filter((e) => e.scrollWidth > e.clientWidth)
+    .map((e) => "cut: " + (e.getAttribute("aria-labelledby") || e.getAttribute("aria-label")));
+})()
+"""
+
 _TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -130,6 +139,22 @@ async def test_no_page_breaks_a_rule_of_accessibility(
         broken[page] = await browser.run(_BROKEN_RULES)
 
     assert broken == {page: [] for page in PAGES}
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)], ids=str)
+async def test_no_table_is_cut(
+    browser: Browser, site: Site, world: World, scheme: Literal["light", "dark"], width: int
+) -> None:
+    # Fails without `.fit` in ops.css, and on a phone without `.stacked` at each table.
+    await site.act("/tokens", {"name": "laptop of " + "x" * 60})
+    await browser.look(scheme=scheme, width=width)
+    cut = {}
+    for page in PAGES:
+        await browser.open(address(site, world, page))
+        cut[page] = await browser.run(_CUT)
+        await browser.shoot(f"{page}-open-{scheme}-{width}")
+
+    assert cut == {page: [] for page in PAGES}
 
 
 async def test_hostile_words_run_nothing(browser: Browser, site: Site, world: World) -> None:

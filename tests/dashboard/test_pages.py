@@ -27,13 +27,13 @@ async def test_status_tells_of_fleet_queues_errors_runs_and_latency(site: Site, 
     shown = await site.text("/")
 
     for told in (
-        "build-7:4001",
+        "eu-central-1.compute.internal:4001",
         "3 min ago, silent",
         "embed / embed_revision",
         "EMBEDDING_REFUSED",
         "BACKEND_BUSY",
         "memory_search",
-        '<td class="num">8</td>',
+        '<td class="num" data-label="p50 ≤ ms">8</td>',
         "minilm-l6-int8",
     ):
         assert told in shown, told

@@ -171,7 +171,8 @@ async def _fleet(connection: asyncpg.Connection, memory_id: UUID) -> int:
                INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now()), (now() - interval '3 min')
                RETURNING id)
            INSERT INTO memhub.fleet_workers (worker_id, host, pid, queues, concurrency, started_at)
-           SELECT id, 'build-7', 4000 + id, ARRAY['embed', 'counters', 'retention'], 4, now() - interval '2 h'
+           SELECT id, 'ip-10-12-140-201.eu-central-1.compute.internal', 4000 + id,
+                  ARRAY['embed', 'counters', 'retention'], 4, now() - interval '2 h'
            FROM worker"""
     )
     await connection.execute(
