@@ -38,6 +38,8 @@ _ADD_ALIASES = _SQL["add_aliases"]
 _DEFER = _SQL["defer"]
 _COUNT_AGAIN = _SQL["count_again"]
 
+_HOMELESS = "its project has no line before it, and is not here"
+
 # By the schema, or by the driver, whose error is a ValueError: a number too large for its column does not even leave.
 _REFUSED = (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError, ValueError)
 
@@ -52,7 +54,8 @@ class Writer:
         self._format = format
         self._dry_run = dry_run
         self._planner = Planner(connection, dry_run=dry_run)
-        self._projects: dict[UUID, UUID] = {}
+        # By the id that a file gives a project: the id here, or why its memories go nowhere.
+        self._homes: dict[UUID, UUID | str] = {}
 
     async def project(self, project: Project) -> Written:
         """Makes the project with its aliases and events, unless it stands already; commits."""
@@ -63,19 +66,23 @@ class Writer:
             async with self._connection.transaction():
                 await self._project(project, written)
         except _REFUSED as refused:
-            return Written(problems=[Problem(project.place, _reason(refused))])
+            self._refuse(project, _reason(refused), written)
         return written
+
+    def _refuse(self, project: Project, reason: str, written: Written) -> None:
+        written.problems.append(Problem(project.place, reason))
+        self._homes[project.project_id] = f"its project was refused: {reason}"
 
     async def _project(self, project: Project, written: Written) -> None:
         standing = await self._connection.fetchrow(_STANDING_PROJECT, project.project_id, project.tenant, project.slug)
         if standing is not None and standing["tenant"] != project.tenant:
-            written.problems.append(Problem(project.place, "another tenant has a project of this id"))
+            self._refuse(project, "another tenant has one of this id", written)
             return
         if standing is None and not self._dry_run:
             await self._make(project)
         # A dry run made none, and may be told of it again.
-        written.counts["projects"] += standing is None and project.project_id not in self._projects
-        self._projects[project.project_id] = project.project_id if standing is None else standing["id"]
+        written.counts["projects"] += standing is None and not isinstance(self._homes.get(project.project_id), UUID)
+        self._homes[project.project_id] = project.project_id if standing is None else standing["id"]
 
     def wait_no_longer(self) -> bool:
         """What was held back for what is about to go is held no more; False when nothing was."""
@@ -86,11 +93,25 @@ class Writer:
 
         Raises BackendBusy when other clients kept writing the same.
         """
-        return await self._write(list(map(self._placed, lives)))
+        written, placed = Written(), []
+        for life in lives:
+            match await self._home(life.project_id):
+                case str(reason):
+                    written.problems.append(Problem(life.place, reason))
+                case project_id:
+                    placed.append(life if project_id == life.project_id else replace(life, project_id=project_id))
+        if placed:
+            written.add(await self._write(placed))
+        return written
 
-    def _placed(self, life: Life) -> Life:
-        project_id = self._projects.get(life.project_id, life.project_id)
-        return life if project_id == life.project_id else replace(life, project_id=project_id)
+    async def _home(self, project_id: UUID) -> UUID | str:
+        """A project that no line told of is the one of that id here, and no other."""
+        if self._moved:
+            return project_id
+        if project_id not in self._homes:
+            is_here = await self._connection.fetchrow(_STANDING_PROJECT, project_id, "", "")
+            self._homes[project_id] = project_id if is_here else _HOMELESS
+        return self._homes[project_id]
 
     async def _write(self, lives: Sequence[Life]) -> Written:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 import asyncpg
 import orjson
@@ -373,3 +374,98 @@ async def test_an_export_that_fails_leaves_no_file(settings: Settings, speaker: 
     with pytest.raises(FileRefused):
         await taken(settings, tmp_path / "folder")
     assert names_in(tmp_path) == ["folder"]
+
+
+async def _two_exports(settings: Settings, speaker: Client, folder: Path) -> tuple[list[bytes], list[bytes]]:
+    """Of two projects of the same tenant, a memory in each."""
+    second = await lively.client(speaker.connection, "second")
+    await speaker.saved("Of the first.")
+    await second.saved("Of the second.")
+    first = await taken(settings, folder / "first.jsonl", project="moving")
+    return first, await taken(settings, folder / "second.jsonl", project="second")
+
+
+_WHERE = """
+SELECT slug, content FROM memhub.memory_revisions JOIN memhub.projects ON projects.id = project_id ORDER BY content
+"""
+
+
+async def test_of_two_exports_in_one_file_each_memory_comes_to_its_own_project(
+    settings: Settings, other: Settings, speaker: Client, there: asyncpg.Connection, tmp_path: Path
+) -> None:
+    first, second = await _two_exports(settings, speaker, tmp_path)
+    (tmp_path / "joined.jsonl").write_bytes(b"".join(first + second))
+
+    assert await bring(other, tmp_path / "joined.jsonl") == 0
+    assert [tuple(row) for row in await there.fetch(_WHERE)] == [
+        ("moving", "Of the first."),
+        ("second", "Of the second."),
+    ]
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_a_memory_without_the_line_of_its_project_comes_to_no_other_one(
+    settings: Settings,
+    other: Settings,
+    speaker: Client,
+    there: asyncpg.Connection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    dry_run: bool,
+) -> None:
+    # Fails without `_home` in `write`: a dry run would promise to import it.
+    first, second = await _two_exports(settings, speaker, tmp_path)
+    kept = [line for line in second if b'"kind":"project"' not in line]
+    (tmp_path / "joined.jsonl").write_bytes(b"".join(first + kept))
+
+    assert await bring(other, tmp_path / "joined.jsonl", dry_run=dry_run) == 1
+    told = capsys.readouterr()
+    assert f"line {len(first) + 2}: its project has no line before it, and is not here" in told.err
+    assert "1 imported" in told.out or "1 would be imported" in told.out
+    assert [row["content"] for row in await there.fetch(_WHERE)] == ([] if dry_run else ["Of the first."])
+
+
+async def test_a_memory_without_the_line_of_its_project_comes_back_to_that_where_it_is_here(
+    settings: Settings, other: Settings, speaker: Client, there: asyncpg.Connection, tmp_path: Path
+) -> None:
+    first, second = await _two_exports(settings, speaker, tmp_path)
+    kept = [line for line in second if b'"kind":"project"' not in line]
+    (tmp_path / "begun.jsonl").write_bytes(b"".join([second[0], second[1], second[-1]]))
+    (tmp_path / "joined.jsonl").write_bytes(b"".join(first + kept))
+
+    assert await bring(other, tmp_path / "begun.jsonl") == 0
+    assert await bring(other, tmp_path / "joined.jsonl") == 0
+    assert [tuple(row) for row in await there.fetch(_WHERE)] == [
+        ("moving", "Of the first."),
+        ("second", "Of the second."),
+    ]
+
+
+async def test_what_belongs_to_a_project_of_another_tenant_is_not_put_there(
+    settings: Settings,
+    speaker: Client,
+    connection: asyncpg.Connection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Fails without the refused project among `_homes`: only its line would be refused, and its memories written.
+    await speaker.saved("Of acme.")
+    lines = await taken(settings, tmp_path / "export.jsonl")
+    written = b"".join(lines).replace(b'"tenant":"acme"', b'"tenant":"other"').replace(b"Of acme.", b"Of the other.")
+    known = await connection.fetchval("SELECT id::text FROM memhub.memories")
+    (tmp_path / "export.jsonl").write_bytes(written.replace(known.encode(), str(uuid4()).encode()))
+
+    assert await bring(settings, tmp_path / "export.jsonl") == 1
+    assert "its project was refused: another tenant has one of this id" in capsys.readouterr().err
+    assert [row["content"] for row in await connection.fetch(_WHERE)] == ["Of acme."]
+
+
+async def test_an_export_that_was_cut_is_told_also_before_another(
+    settings: Settings, other: Settings, speaker: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails without `whole` in the reader.
+    first, second = await _two_exports(settings, speaker, tmp_path)
+    (tmp_path / "joined.jsonl").write_bytes(b"".join(first[:-1] + second))
+
+    assert await bring(other, tmp_path / "joined.jsonl") == 1
+    assert f"line {len(first)}: the export before this line has no closing line" in capsys.readouterr().err

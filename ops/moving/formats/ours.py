@@ -53,12 +53,15 @@ class Reader:
         self._accept_sensitive = accept_sensitive
 
     def items(self, file: BinaryIO) -> Iterator[Item]:
-        ended = False
+        ended, whole = False, True
         last = Place("line 1")
         for line in lines(file):
             last = Place(f"line {line.number}", line.offset)
             item = self.item(line)
+            if item == "header" and not whole:
+                yield Problem(last, "the export before this line has no closing line: the rest of it is missing")
             ended = item == "end"
+            whole = ended or (whole and item != "header")
             if not isinstance(item, str):
                 yield item
         if not ended:
