@@ -31,6 +31,7 @@ class Shelf:
         self._load = load
         self._own: str | None = None
         self._told: dict[str, str] = {}
+        self._settled: set[int] = set()
         self._refreshing = asyncio.Lock()
 
     async def open(self) -> None:
@@ -74,11 +75,15 @@ class Shelf:
         own, floor = self.served[self._own].embedder, self._settings.embedding_floor
         async with database.connection("write") as connection:
             try:
-                await registry.register(connection, name=own.name, dimension=own.dimension, floor=floor)
+                row = await registry.register(
+                    connection, name=own.name, dimension=own.dimension, floor=floor, settled=self._settled
+                )
             except ConfigurationError:
                 # Nothing more is embedded with what is refused. Until then what was there stays: jobs run meanwhile.
                 self.models = {}
                 raise
+            if row is not None:
+                self._settled.add(row.id)
             wanted = [model for model in await registry.models(connection) if model.state != "retired"]
         taken = [await self._take(database, model) for model in wanted]
         self.models = {model.id: model for model in taken if model is not None}
@@ -93,9 +98,10 @@ class Shelf:
                 return None
             self.served[model.name] = Inference(embedder)
         dimension = self.served[model.name].embedder.dimension
-        if model.dimension != dimension:
+        if registry.may_learn(model, dimension, self._settled):
             async with database.connection("write") as connection:
                 model = await registry.learn_dimension(connection, model, dimension)
+        self._settled.add(model.id)
         if model.dimension == dimension:
             return model
         self._tell(model.name, f"it gives vectors of {dimension}, the database has it with {model.dimension}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
@@ -84,18 +85,18 @@ async def announce(connection: asyncpg.Connection, settings: Settings) -> None:
 
 
 async def register(
-    connection: asyncpg.Connection, *, name: str, dimension: int, floor: float | None
+    connection: asyncpg.Connection, *, name: str, dimension: int, floor: float | None, settled: Collection[int] = ()
 ) -> RegisteredModel | None:
     """The row of a loaded model, made current where the database has none; None where it uses another.
 
-    Commits. A floor that is given replaces the one of the row. Raises ConfigurationError when search uses vectors of
-    this name that have another dimension.
+    Commits. A floor that is given replaces the one of the row. A row whose id is `settled` keeps the dimension that a
+    worker wrote after this one. Raises ConfigurationError when search uses this name with another dimension.
     """
     await connection.execute(_REGISTER, name, dimension, floor or FLOOR_DEFAULT)
     if floor is not None:
         await connection.execute(_SET_FLOOR, name, floor)
     row = next((model for model in await models(connection) if model.name == name), None)
-    if row is not None and row.dimension != dimension:
+    if row is not None and may_learn(row, dimension, settled):
         row = await learn_dimension(connection, row, dimension)
     if row is not None and row.state == "current" and row.dimension != dimension:
         raise ConfigurationError(
@@ -104,6 +105,15 @@ async def register(
             " or give it another name and run `memhub reembed`.",
         )
     return row
+
+
+def may_learn(model: RegisteredModel, dimension: int, settled: Collection[int]) -> bool:
+    """Whether a worker that loaded the model writes its dimension: once for each row.
+
+    Of workers that differ before the first vector the one that started last wins. Would each write it again with its
+    sweeps, they would take turns, and whichever embeds first between two would win.
+    """
+    return model.dimension != dimension and (model.id not in settled or model.dimension == DIMENSION_UNKNOWN)
 
 
 async def learn_dimension(connection: asyncpg.Connection, model: RegisteredModel, dimension: int) -> RegisteredModel:

@@ -60,6 +60,42 @@ async def test_what_was_owed_to_a_mistyped_dimension_is_embedded_in_the_models_o
     assert await connection.fetchval(EMBEDDED, 8) == 1
 
 
+async def test_of_workers_that_differ_before_the_first_vector_the_last_to_start_wins_and_the_other_tells(
+    connection: asyncpg.Connection, database: Database, provider: Settings, shelf: Shelf, write: Write
+) -> None:
+    # Fails without `settled` in `may_learn`: the sweeps of the two would take turns at the dimension.
+    later = Shelf(provider, load=lambda settings, *, name=None: FakeEmbedder("own", 12))
+    await shelf.refresh(database)
+    await later.refresh(database)
+    await write("Owed to whoever won")
+    with pytest.raises(ConfigurationError, match="own gives vectors of 8, the database has it with 12"):
+        await EmbedderActor(database, provider, shelf).sweep()
+    (failed,) = await connection.fetch("SELECT error FROM memhub.fleet_runs WHERE outcome = 'failed'")
+    await EmbedderActor(database, provider, later).sweep()
+    await later.close()
+
+    assert shelf.models == {}
+    assert "own gives vectors of 8, the database has it with 12" in failed["error"]
+    assert await connection.fetchval(EMBEDDED, 12) == 1
+
+
+async def test_a_dimension_that_a_new_move_forgot_is_learnt_again(
+    connection: asyncpg.Connection,
+    database: Database,
+    provider: Settings,
+    offered: dict[str, FakeEmbedder],
+    shelf: Shelf,
+) -> None:
+    # Fails without DIMENSION_UNKNOWN in `may_learn`: the row of an earlier move would never be built.
+    offered["new"] = FakeEmbedder("new", 12)
+    await shelf.refresh(database)
+    for _ in range(2):
+        begun = await reembedding.begin(connection, provider, "new")
+        await shelf.refresh(database)
+        assert shelf.models[begun.model.id].dimension == 12
+        await reembedding.abort(connection)
+
+
 async def test_a_model_of_others_that_has_no_vectors_takes_the_dimension_that_it_is_loaded_with(
     connection: asyncpg.Connection,
     database: Database,
