@@ -121,7 +121,9 @@ class _Speaker:
 @asynccontextmanager
 async def _client(name: str, environment: dict[str, str], console: Console) -> AsyncIterator[_Speaker]:
     command = program("memhub-server")
-    server = StdioServerParameters(command=str(command), env=environment | {"MEMHUB_LOG_LEVEL": "ERROR"})
+    # Its project is that of no folder: nobody is advised to tie the one that is open to it.
+    own = {"MEMHUB_LOG_LEVEL": "ERROR", "MEMHUB_PROJECT": PROJECT}
+    server = StdioServerParameters(command=str(command), env=environment | own)
     async with Client(server, client_info=Implementation(name=name, version="1")) as client:
         yield _Speaker(name, client, console)
 
