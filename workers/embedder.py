@@ -10,7 +10,7 @@ written ──claim──▶ leased ──model──▶ vectors written, row de
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import groupby
@@ -26,6 +26,7 @@ from shared.errors import MemhubError
 from shared.outbox import SWEEP_TASK
 from shared.runs import reason
 from shared.settings import Settings
+from workers.embedding.embedder import Vectors
 from workers.embedding.errors import EmbeddingRefused, EmbeddingStopped, EmbeddingUnavailable
 from workers.leases import Leases, Work
 from workers.retry import Backoff, backoff_s
@@ -42,6 +43,10 @@ SWEEP_BATCHES_MAX = 16
 AWAY_PAUSE_S = 15.0
 # Every third of a lease, for an hour by default: a claim of the largest memories takes some four minutes.
 RENEWALS_MAX = 360
+
+
+# What the vectors of a model and its row agree by.
+_DIMENSIONS = ("live_vectors_model_id_dimension_fkey", "retired_vectors_model_id_dimension_fkey")
 
 
 class EmbedderActor:
@@ -115,10 +120,6 @@ class EmbedderActor:
         except EmbeddingUnavailable as away:
             await self._leases.put_off(hand.rows, pause_s=AWAY_PAUSE_S, error=reason(away), counts=False)
             return False
-        except asyncpg.ForeignKeyViolationError:
-            # Before its first vector, a worker with other settings gave the model another dimension.
-            await self._leases.put_off(hand.rows, pause_s=AWAY_PAUSE_S, error=None, counts=False)
-            return False
         except (asyncio.CancelledError, EmbeddingStopped):
             # The database may be gone too; then the leases run out by themselves.
             with suppress(MemhubError, asyncpg.PostgresError):
@@ -153,7 +154,18 @@ class EmbedderActor:
             await self._refuse(written, refused, hand)
             return
         async with hand.settling(written):
-            await self._leases.done(written, vectors)
+            await self._write(written, vectors)
+
+    async def _write(self, rows: list[Work], vectors: Sequence[Vectors]) -> None:
+        try:
+            await self._leases.done(rows, vectors)
+        except asyncpg.ForeignKeyViolationError as refused:
+            if refused.constraint_name not in _DIMENSIONS:
+                raise
+            raise EmbeddingUnavailable(
+                "A worker with other settings gave the model another dimension, before its first vector.",
+                next="Give all workers the same MEMHUB_EMBEDDING_DIM.",
+            ) from None
 
     async def _refuse(self, batch: list[Work], refused: EmbeddingRefused, hand: _Hand) -> None:
         """One text may spoil a batch: each is tried alone before any of them bears the reason."""
