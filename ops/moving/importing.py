@@ -9,7 +9,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from ops.moving.batches import Batch, batches
-from ops.moving.lives import Item, Place, Problem
+from ops.moving.lives import Item, Problem
+from ops.moving.ordering import Held, successors_first
 from ops.moving.planning import Written
 from ops.moving.sources import Source
 from ops.moving.writer import Writer
@@ -48,19 +49,19 @@ async def run(source: Source, writer: Writer, *, progress: Callable[[int], None]
     for _ in range(ROUNDS_MAX):
         if not held:
             break
-        left = await _pass(source, writer, source.again(held), report, progress)
+        left = await _pass(source, writer, source.again(successors_first(held)), report, progress)
         if len(left) == len(held) and not writer.wait_no_longer():
             break
         held = left
-    for place in held:
-        report.tell(Problem(place, "what superseded it did not come, and is not here"))
+    for each in held:
+        report.tell(Problem(each.place, "what superseded it did not come, and is not here"))
     return report
 
 
 async def _pass(
     source: Source, writer: Writer, items: Iterator[Item], report: Report, progress: Callable[[int], None]
-) -> list[Place]:
-    held: list[Place] = []
+) -> list[Held]:
+    held: list[Held] = []
     async with aclosing(batches(items)) as made:
         making = asyncio.create_task(_next(made))
         try:

@@ -101,6 +101,10 @@ class Life:
     def key(self) -> tuple[UUID, UUID]:
         return self.project_id, self.memory_id
 
+    @property
+    def successor(self) -> tuple[UUID, UUID] | None:
+        return None if self.superseded_by is None else (self.project_id, self.superseded_by)
+
     def newest(self) -> datetime:
         """The latest time that it tells of, besides expiries."""
         times = [self.created_at, self.retired_at]

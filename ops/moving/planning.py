@@ -13,7 +13,8 @@ import asyncpg
 
 from ops.moving import continuing, rows
 from ops.moving.continuing import APART, Apart, Continuation, Here, Key
-from ops.moving.lives import Life, Place, Problem
+from ops.moving.lives import Life, Problem
+from ops.moving.ordering import Held
 from shared import statements
 from shared.domain import Status
 from shared.memories import races
@@ -32,11 +33,11 @@ Said = tuple[UUID, str, bytes]
 
 @dataclass(slots=True)
 class Written:
-    """What became of a batch: `counts` by outcome, problems, and the places whose successor is not there yet."""
+    """What became of a batch: `counts` by outcome, problems, and those whose successor is not there yet."""
 
     counts: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
-    held: list[Place] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
 
     def add(self, other: Written) -> None:
         self.counts.update(other.counts)
@@ -93,7 +94,7 @@ class Planner:
             before = fresh.get(life.key) or there.get(life.key)
             if before is not None and not _is_told(life, before):
                 # Compared with what is here by then, in the next round.
-                written.held.append(life.place)
+                written.held.append(Held.of(life))
             elif self._seen.get(life.key, _words(life)) != _words(life) and not life.exact:
                 written.problems.append(Problem(life.place, APART.format(life.memory_id), "changed"))
             elif before is not None or life.key in self._seen:
@@ -133,7 +134,7 @@ class Planner:
 
     async def _succeeded(self, lives: list[Life], written: Written) -> list[Life]:
         """Those whose successor is there, or comes with this batch."""
-        wanted = {_successor(life) for life in lives if life.superseded_by is not None}
+        wanted = {life.successor for life in lives if life.successor is not None}
         asked = sorted(wanted - {life.key for life in lives})
         found = await self._connection.fetch(_STANDING, *rows.columns(asked, 2)) if asked else []
         there = self._seen.keys() | {asked[row["place"] - 1] for row in found}
@@ -141,13 +142,13 @@ class Planner:
         ready: list[Life] = []
         waiting = lives
         while waiting:
-            coming = [life for life in waiting if life.superseded_by is None or _successor(life) in there]
+            coming = [life for life in waiting if life.successor is None or life.successor in there]
             if not coming:
                 break
             there |= {life.key for life in coming}
             ready += coming
             waiting = [life for life in waiting if life.key not in there]
-        written.held += [life.place for life in waiting]
+        written.held += [Held.of(life) for life in waiting]
         return ready
 
     async def _sort(self, lives: list[Life], further: dict[Key, Continuation], plan: Plan, now: datetime) -> None:
@@ -175,7 +176,7 @@ class Planner:
             said = contents.get(life.key)
             twin = None if said is None else twins.get(said)
             if said is not None and twin is not None and _key(said, twin) in self._leaving_later:
-                plan.written.held.append(life.place)
+                plan.written.held.append(Held.of(life))
             elif life.key in rings:
                 plan.written.problems.append(Problem(life.place, continuing.RING))
             elif life.key in further:
@@ -198,8 +199,8 @@ class Planner:
         written.counts["passed"] += len(passed)
         gone = set(passed)
         kept = [life for life in lives if life.key not in gone]
-        while orphans := {life.key for life in kept if life.superseded_by is not None and _successor(life) in gone}:
-            written.held += [life.place for life in kept if life.key in orphans]
+        while orphans := {life.key for life in kept if life.successor in gone}:
+            written.held += [Held.of(life) for life in kept if life.key in orphans]
             gone = orphans
             kept = [life for life in kept if life.key not in gone]
         return kept
@@ -254,11 +255,6 @@ def _words(life: Life) -> bytes | None:
 
 def _key(said: Said, twin: Twin) -> Key:
     return said[0], twin[0]
-
-
-def _successor(life: Life) -> Key:
-    assert life.superseded_by is not None
-    return life.project_id, life.superseded_by
 
 
 def _said(life: Life, now: datetime) -> Said | None:

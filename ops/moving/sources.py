@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -83,13 +84,18 @@ class Source:
             case _:
                 yield from self._entries()
 
-    def again(self, held: Iterable[Place]) -> Iterator[Item]:
-        """These places once more, the last first: what came later is what supersedes."""
+    def again(self, places: Sequence[Place]) -> Iterator[Item]:
+        """The memories of these places once more, in that order."""
+        return (item for item in self._again(places) if not isinstance(item, Problem))
+
+    def _again(self, places: Sequence[Place]) -> Iterator[Item]:
         if not self._is_lines():
-            wanted = {place.told for place in held}
-            yield from reversed([item for item in self.items() if item.place.told in wanted])
+            wanted: dict[str, list[Item]] = {place.told: [] for place in places}
+            for found in self.items():
+                if found.place.told in wanted:
+                    wanted[found.place.told].append(found)
+            yield from chain.from_iterable(wanted.values())
             return
-        places = sorted(held, key=lambda place: place.offset, reverse=True)
         numbered = ((int(place.told.removeprefix("line ")), place.offset) for place in places)
         with naming(self.path), self.path.open("rb") as file:
             for line in at(file, numbered):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from uuid import UUID
 
@@ -11,6 +12,7 @@ import pytest
 
 from ops import purging
 from ops.moving import planning
+from ops.moving.detection import Format
 from ops.operating import operating
 from shared import checker
 from shared.domain import AuthorKind, MemoryType
@@ -415,6 +417,25 @@ async def test_a_record_whose_successor_is_missing_gives_way_to_one_whose_succes
 
     assert await connection.fetchval("SELECT count(*) FROM memhub.memories WHERE superseded_by IS NOT NULL") == 1
     assert await live(connection) == ["The second host."]
+
+
+@pytest.mark.parametrize("is_document", [False, True], ids=["lines", "document"])
+async def test_a_chain_in_any_order_comes_in_one_further_round(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    is_document: bool,
+) -> None:  # fmt: skip
+    # Fails without the order of successors_first: each round brought two or three of them.
+    monkeypatch.setattr("ops.moving.batches.BATCH_ROWS", 5)
+    monkeypatch.setattr("ops.moving.importing.ROUNDS_MAX", 1)
+    told = [{"id": str(number), "content": f"The door has {number} locks."} for number in range(60)]
+    told = [each | {"superseded_by": str(number + 1)} for number, each in enumerate(told[:-1])] + told[-1:]
+    random.Random(7).shuffle(told)
+    written = orjson.dumps(told).decode() if is_document else lines(told)
+    (tmp_path / "chain.json").write_text(written)
+    assert await bring(settings, tmp_path / "chain.json", project="moving", format=Format.JSONL) == 0
+
+    assert await live(connection) == ["The door has 59 locks."]
+    assert await connection.fetchval("SELECT count(*) FROM memhub.memories") == 60
 
 
 async def test_what_is_said_again_in_a_file_takes_no_further_round(
