@@ -73,6 +73,8 @@ lock: ## resolves pyproject.toml again, for every platform and Python 3.11 or la
 		--universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 	build/lock/bin/uv pip compile pyproject.toml --constraint requirements.lock --output-file ops/deploy/requirements.lock \
 		--quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
+	build/lock/bin/uv pip compile --group build --constraint requirements.lock --output-file ops/deploy/build.lock \
+		--quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 clean: ## removes what was made here
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -154,14 +154,18 @@ def test_what_the_image_is_built_from_is_there_and_installed_by_hash() -> None:
     assert all("--require-hashes" in line for line in installs)
 
 
-def test_the_image_s_lock_holds_the_same_versions_and_no_tools_of_ours() -> None:
+def test_the_image_s_locks_hold_the_same_versions_and_no_tools_of_ours() -> None:
     def versions(lock: Path) -> dict[str, str]:
         return dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock.read_text(), re.MULTILINE))
 
     runtime, everything = versions(DEPLOY / "requirements.lock"), versions(ROOT / "requirements.lock")
+    building = versions(DEPLOY / "build.lock")
     assert runtime.items() < everything.items()
+    assert building.items() < everything.items()
     assert {"pytest", "mypy", "hatchling"}.isdisjoint(runtime)
+    assert {"pytest", "mypy", "asyncpg"}.isdisjoint(building)
     assert {"asyncpg", "procrastinate", "tomlkit", "uvicorn"} <= runtime.keys()
+    assert {"editables", "hatchling"} <= building.keys()
 
 
 def test_the_database_s_first_script_makes_a_login_that_cannot_rewrite_history(
