@@ -98,6 +98,16 @@ def test_every_service_waits_for_what_it_needs_and_is_watched() -> None:
             assert service["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
 
 
+def test_the_image_holds_bytecode_of_all_that_it_runs() -> None:
+    """Its root is read-only, where nothing is compiled for the next start."""
+    compiled = re.findall(r"python -m compileall ((?:.*\\\n)*.*)", (DEPLOY / "Dockerfile").read_text())
+    places = ("/opt/memhub/lib", "migrations ops server shared workers", '"$(python -c')
+    assert len(compiled) == len(places)
+    for command, place in zip(compiled, places, strict=True):
+        assert "--invalidation-mode=unchecked-hash" in command
+        assert place in command
+
+
 def test_the_server_is_called_by_every_name_of_its_service() -> None:
     """Fails without web.memhub.svc in MEMHUB_ALLOWED_HOSTS of ops/deploy/kubernetes.yaml."""
     (pod,) = (pod for pod in _pods() if pod["containers"][0]["name"] == "web")
