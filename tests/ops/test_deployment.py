@@ -108,6 +108,16 @@ def test_the_image_holds_bytecode_of_all_that_it_runs() -> None:
         assert place in command
 
 
+def test_no_container_is_killed_while_it_still_starts() -> None:
+    """Fails without the startupProbe of web: its livenessProbe alone kills it after 30 s."""
+    for container in (container for pod in _pods() for container in pod["containers"]):
+        if "livenessProbe" not in container:
+            continue
+        live, start = container["livenessProbe"], container.get("startupProbe")
+        patience_s = start["periodSeconds"] * start["failureThreshold"] if start else live["initialDelaySeconds"]
+        assert patience_s + 3 * live["periodSeconds"] >= 150
+
+
 def test_the_server_is_called_by_every_name_of_its_service() -> None:
     """Fails without web.memhub.svc in MEMHUB_ALLOWED_HOSTS of ops/deploy/kubernetes.yaml."""
     (pod,) = (pod for pod in _pods() if pod["containers"][0]["name"] == "web")
