@@ -118,6 +118,13 @@ def test_no_container_is_killed_while_it_still_starts() -> None:
         assert patience_s + 3 * live["periodSeconds"] >= 150
 
 
+def test_one_service_builds_the_image_and_none_pulls_it() -> None:
+    services = [service for service in _compose()["services"].values() if service["image"] == "memhub"]
+    assert len(services) == 4
+    assert [service["command"] for service in services if "build" in service] == [["memhub", "migrate"]]
+    assert {service["pull_policy"] for service in services} == {"never"}
+
+
 def test_the_server_is_called_by_every_name_of_its_service() -> None:
     """Fails without web.memhub.svc in MEMHUB_ALLOWED_HOSTS of ops/deploy/kubernetes.yaml."""
     (pod,) = (pod for pod in _pods() if pod["containers"][0]["name"] == "web")
