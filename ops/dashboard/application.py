@@ -112,7 +112,7 @@ class _Desk:
     async def login(self, request: Request) -> Response:
         try:
             if request.method != "POST":
-                return login.ask(self._renderer, request)
+                return login.ask(self._renderer, request, wanted=request.query_params.get("next", ""))
             check_origin(request)
             return await login.log_in(self._renderer, self._house, request, await read_form(request))
         except MemhubError as refused:

@@ -117,7 +117,10 @@ async def test_a_login_leads_to_our_own_pages_only(guarded: Site, wanted: str) -
     assert answer.headers["location"] == "/ops/"
 
 
-async def test_a_login_leads_back_to_the_page_that_was_wanted(guarded: Site) -> None:
+async def test_a_login_leads_back_to_the_page_that_was_wanted_from_a_second_attempt_too(guarded: Site) -> None:
+    # Fails without `wanted` in the answers of log_in.
+    failed = await guarded.send("/login", {"credential": "wrong", "next": "/ops/conflicts"})
+    assert 'name="next" value="/ops/conflicts"' in failed.text
     answer = await guarded.send("/login", {"credential": KEY, "next": "/ops/memories?q=a+b"})
 
     assert answer.headers["location"] == "/ops/memories?q=a+b"

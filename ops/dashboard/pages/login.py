@@ -17,16 +17,18 @@ from shared.errors import Forbidden, MemhubError
 CREDENTIAL_CHARS_MAX = 4_096
 
 
-def ask(renderer: Renderer, request: Request, *, problem: str | None = None, status: int = HTTPStatus.OK) -> Response:
-    return renderer.page(
-        request, "login.html", status=status, problem=problem, next=request.query_params.get("next", "")
-    )
+def ask(
+    renderer: Renderer, request: Request, *, wanted: str, problem: str | None = None, status: int = HTTPStatus.OK
+) -> Response:
+    """The form; it leads to the page that was `wanted`, also from a second attempt."""
+    return renderer.page(request, "login.html", status=status, problem=problem, next=wanted)
 
 
 async def log_in(renderer: Renderer, house: House, request: Request, fields: dict[str, str]) -> Response:
-    address = request.client.host if request.client else ""
+    address, wanted = request.client.host if request.client else "", fields.get("next", "")
     if house.failures.too_many(address):
-        return ask(renderer, request, problem="Too many failed logins. Wait a minute.", status=429)
+        problem = "Too many failed logins. Wait a minute."
+        return ask(renderer, request, wanted=wanted, problem=problem, status=HTTPStatus.TOO_MANY_REQUESTS)
     secret = fields.get("credential", "").strip()
     # Before it is known to have failed: of many that come at once, none would be known when the last is let in.
     attempt = house.failures.note(address)
@@ -36,10 +38,11 @@ async def log_in(renderer: Renderer, house: House, request: Request, fields: dic
         house.failures.forgive(address, attempt)
         raise
     if principal is None:
-        return ask(renderer, request, problem="That is no token or key of this server.", status=HTTPStatus.UNAUTHORIZED)
+        problem = "That is no token or key of this server."
+        return ask(renderer, request, wanted=wanted, problem=problem, status=HTTPStatus.UNAUTHORIZED)
     house.failures.forgive(address, attempt)
     house.sessions.end(request.cookies.get(COOKIE))
-    answer = RedirectResponse(_inside(request, fields.get("next", "")), status_code=HTTPStatus.SEE_OTHER)
+    answer = RedirectResponse(_inside(request, wanted), status_code=HTTPStatus.SEE_OTHER)
     answer.set_cookie(
         COOKIE,
         house.sessions.begin(secret),
