@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -124,7 +125,7 @@ def _client(*, endpoint_url: str | None, timeout_s: float) -> tuple[Any, tuple[t
     except ModuleNotFoundError:
         raise ConfigurationError(
             "MEMHUB_EMBEDDING_PROVIDER: bedrock needs boto3, which is not installed.",
-            next="Install it with: pip install 'memhub[bedrock]'",
+            next=f"Install it with: {sys.executable} -m pip install boto3",
         ) from None
     config = importlib.import_module("botocore.config").Config(
         connect_timeout=timeout_s,
