@@ -22,7 +22,8 @@ from ops.moving.detection import Format, detect, require_ours
 from ops.moving.entries import Context
 from ops.moving.gathering import gathering
 from ops.moving.importing import Report
-from ops.moving.sources import PARTED, Source, origins
+from ops.moving.origins import require_one
+from ops.moving.sources import Source
 from ops.moving.tables import Table
 from ops.moving.writer import CLOCK, Writer
 from ops.operating import CLIENT, operating
@@ -42,7 +43,6 @@ GC_OBJECTS = 50_000
 GATHER_BYTES_MIN = 4 * 2**20
 FETCH_TIMEOUT_S = 60
 FETCH_BYTES_MAX = 16 * 2**30
-ORIGINS_TOLD_MAX = 20
 _CHUNK_BYTES = 2**20
 
 _TOLD = {
@@ -98,7 +98,7 @@ async def import_(settings: Settings, wish: Wish) -> int:
     """Imports and tells what became of it; 1 when something could not be read or looks like a credential."""
     async with _at_hand(wish.source, settings) as (path, found):
         format = _form(wish, path, found)
-        _require_one_origin(wish, path, format)
+        await require_one(path, format, wish.origin, told=_told(wish.source), is_lines=_is_lines(wish))
         async with operating(settings, create=True, again=AGAIN) as connection:
             report = await _import(connection, settings, wish, path, format)
     _tell(report, wish, format)
@@ -117,22 +117,9 @@ def _form(wish: Wish, path: Path, found: Format | None) -> Format:
     return wish.format or detect(path, told=told)
 
 
-def _require_one_origin(wish: Wish, path: Path, format: Format) -> None:
-    """Raises FileRefused where memories belong to several there, of whom none was named: they are not to be mixed."""
-    if format not in PARTED:
-        if wish.origin is not None:
-            raise FileRefused(f"--from: nothing of {format} tells where it belongs.", next="Leave --from out.")
-        return
-    is_lines = isinstance(wish.source, Table) or None
-    there = sorted(origins(path, format, is_lines=is_lines))
-    told = ", ".join(there[:ORIGINS_TOLD_MAX]) + (", …" if len(there) > ORIGINS_TOLD_MAX else "")
-    if wish.origin is not None and wish.origin not in there:
-        raise FileRefused(f"--from: nothing belongs to {wish.origin} there.", next=f"Name one of: {told}.")
-    if wish.origin is None and len(there) > 1:
-        raise FileRefused(
-            f"{_told(wish.source)}: its memories belong to {len(there)}, which one project would mix: {told}.",
-            next="Name one of them with --from, and its --project.",
-        )
+def _is_lines(wish: Wish) -> bool | None:
+    """True for what came from a database; None: its first line tells."""
+    return isinstance(wish.source, Table) or None
 
 
 def _told(source: str | Table) -> str:
@@ -155,8 +142,7 @@ async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish
         now=await connection.fetchval(CLOCK),
         accept_sensitive=wish.accept_sensitive,
     )
-    is_lines = isinstance(wish.source, Table) or None
-    source = Source(path, format, context, moved=moved, origin=wish.origin, is_lines=is_lines)
+    source = Source(path, format, context, moved=moved, origin=wish.origin, is_lines=_is_lines(wish))
     writer = Writer(connection, format=format, moved=moved, dry_run=wish.dry_run)
     gathers = source.size_bytes >= GATHER_BYTES_MIN and not wish.dry_run
     async with gathering(connection) if gathers else nullcontext():

@@ -10,6 +10,8 @@ from ops.moving.lives import Item, Life, Problem, Project
 
 # 2,000 and 4,000 were no faster.
 BATCH_ROWS = 1_000
+# Nothing of a file may be of the tenant that is wanted: what was read of it is told all the same.
+BATCH_RECORDS_MAX = 10_000
 BATCH_CHARACTERS_MAX = 4 * 2**20
 
 
@@ -22,26 +24,30 @@ class Batch:
     problems: list[Problem] = field(default_factory=list)
 
 
-async def batches(items: Iterator[Item]) -> AsyncGenerator[Batch]:
-    """Lets the writing run after each item: a thread beside it kept the interpreter from it for 20 to 30 ms a
-    statement."""
+async def batches(items: Iterator[Item | None]) -> AsyncGenerator[Batch]:
+    """Lets the writing run after each item, and each None, a record that gave nothing: a thread beside it kept the
+    interpreter from it for 20 to 30 ms a statement. A batch may be empty."""
     batch = Batch()
-    characters = rows = 0
+    characters = rows = records = 0
     for item in items:
         await asyncio.sleep(0)
+        records += 1
         match item:
+            case None:
+                pass
             case Problem():
                 batch.problems.append(item)
             case Project():
                 if batch.lives:
                     yield batch
-                    batch, characters, rows = Batch(), 0, 0
+                    batch, characters, rows, records = Batch(), 0, 0, 0
                 batch.projects.append(item)
             case Life():
                 batch.lives.append(item)
                 rows += len(item.revisions)
                 characters += sum(len(said.words.content) for said in item.revisions if said.words is not None)
-        if rows >= BATCH_ROWS or characters >= BATCH_CHARACTERS_MAX or len(batch.problems) >= BATCH_ROWS:
+        is_full = rows >= BATCH_ROWS or characters >= BATCH_CHARACTERS_MAX or len(batch.problems) >= BATCH_ROWS
+        if is_full or records >= BATCH_RECORDS_MAX:
             yield batch
-            batch, characters, rows = Batch(), 0, 0
+            batch, characters, rows, records = Batch(), 0, 0, 0
     yield batch

@@ -41,7 +41,7 @@ class Entry:
     content.
 
     `status` None: SUPERSEDED with a successor, DELETED with a time of retirement alone, else ACTIVE. `conversation` is
-    the one that alone may find it, and `origin` the tenant or such that it belongs to there.
+    the one that alone may find it.
     """
 
     place: Place
@@ -61,7 +61,6 @@ class Entry:
     superseded_by: object = None
     conversation: object = None
     author_conversation: object = None
-    origin: str | None = None
     keeps: bool = False
     storied: bool = False
 

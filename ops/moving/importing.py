@@ -59,7 +59,7 @@ async def run(source: Source, writer: Writer, *, progress: Callable[[int], None]
 
 
 async def _pass(
-    source: Source, writer: Writer, items: Iterator[Item], report: Report, progress: Callable[[int], None]
+    source: Source, writer: Writer, items: Iterator[Item | None], report: Report, progress: Callable[[int], None]
 ) -> list[Held]:
     held: list[Held] = []
     async with aclosing(batches(items)) as made:

@@ -22,6 +22,7 @@ from ops.moving.lives import Item, Place, Problem
 MARKDOWN_BYTES_MAX = 16 * 2**20
 FILES_MAX = 100_000
 
+Record = tuple[Place, Any]
 Parse = Callable[[Place, Any], list[Entry | Problem]]
 
 # Other people's texts, not what this folder's people wrote down.
@@ -35,11 +36,14 @@ _PARSERS: dict[Format, Parse] = {
     Format.MEMORY_MCP: memory_mcp.entries,
     Format.MEM0: mem0.entries,
 }
-# Their records tell to whom or what they belong there, which one project here may not mix.
-PARTED = frozenset({Format.MCP_MEMORY, Format.MEMORY_MCP})
+# To whom or what a record belongs there, which one project here may not mix; None where it does not tell.
+_ORIGINS: dict[Format, Callable[[Any], str | None]] = {
+    Format.MCP_MEMORY: mcp_memory.origin,
+    Format.MEMORY_MCP: memory_mcp.origin,
+}
+PARTED = frozenset(_ORIGINS)
 
-
-_TABLES: dict[Format, Callable[[sqlite3.Connection], Iterator[tuple[Place, Any]]]] = {
+_TABLES: dict[Format, Callable[[sqlite3.Connection], Iterator[Record]]] = {
     Format.MCP_MEMORY_SERVICE: mcp_memory_service.rows,
     Format.MEM0: mem0.rows,
 }
@@ -73,8 +77,9 @@ class Source:
             self._files, self._passed, self._left = _files(path) if format is Format.MARKDOWN else ([path], [], False)
             self.size_bytes = sum(file.stat().st_size for file in self._files)
 
-    def items(self) -> Iterator[Item]:
-        """Everything in it. Raises FileRefused."""
+    def items(self) -> Iterator[Item | None]:
+        """Everything in it, and None for a record that gives nothing: of those too a caller may not read thousands
+        without a turn of its loop. Raises FileRefused."""
         match self.format:
             case Format.MARKDOWN:
                 yield from self._markdown()
@@ -82,36 +87,36 @@ class Source:
                 with naming(self.path), self.path.open("rb") as file:
                     yield from self._tracked(file, self._ours.items(file))
             case _:
-                yield from self._entries()
+                yield from self._records()
 
-    def again(self, places: Sequence[Place]) -> Iterator[Item]:
-        """The memories of these places once more, in that order."""
-        return (item for item in self._again(places) if not isinstance(item, Problem))
-
-    def _again(self, places: Sequence[Place]) -> Iterator[Item]:
-        if not self._is_lines():
-            wanted: dict[str, list[Item]] = {place.told: [] for place in places}
-            for found in self.items():
-                if found.place.told in wanted:
-                    wanted[found.place.told].append(found)
-            yield from chain.from_iterable(wanted.values())
+    def again(self, places: Sequence[Place]) -> Iterator[Item | None]:
+        """The memories of these places once more, in that order. None as in `items`."""
+        if self._is_lines():
+            yield from (None if isinstance(item, Problem) else item for item in self._lines_again(places))
             return
+        wanted: dict[str, list[Item]] = {place.told: [] for place in places}
+        for item in self.items():
+            if item is not None and not isinstance(item, Problem) and item.place.told in wanted:
+                wanted[item.place.told].append(item)
+            yield None
+        yield from chain.from_iterable(wanted.values())
+
+    def _lines_again(self, places: Sequence[Place]) -> Iterator[Item | None]:
         numbered = ((int(place.told.removeprefix("line ")), place.offset) for place in places)
         with naming(self.path), self.path.open("rb") as file:
             for line in at(file, numbered):
                 if self.format is Format.MEMHUB:
                     item = self._ours.item(line)
-                    if not isinstance(item, str):
-                        yield item
+                    yield None if isinstance(item, str) else item
                 else:
-                    yield from self._lives(_of_line(line, _PARSERS[self.format]))
+                    yield from self._lives([_of_line(line)])
 
     def _is_lines(self) -> bool:
         if self.format is Format.MEMHUB or self._lines:
             return True
         return self.path.is_file() and not detection.is_sqlite(self.path) and detection.is_lines(self.path)
 
-    def _markdown(self) -> Iterator[Item]:
+    def _markdown(self) -> Iterator[Item | None]:
         is_folder = self.path.is_dir()
         if self._left:
             yield Problem(Place(self.path.name), f"it has more than {FILES_MAX:,} files; the rest was not read")
@@ -128,83 +133,105 @@ class Source:
                 continue
             self.read_bytes += len(text)
             try:
-                yield from self._lives(markdown.entries(name, text.decode("utf-8-sig")))
+                yield from self._made(markdown.entries(name, text.decode("utf-8-sig")))
             except UnicodeDecodeError:
                 yield Problem(Place(name), "it is not UTF-8")
 
-    def _entries(self) -> Iterator[Item]:
+    def _records(self) -> Iterator[Item | None]:
         with naming(self.path):
             if self.format in _TABLES and detection.is_sqlite(self.path):
-                yield from self._rows(_PARSERS[self.format])
+                yield from self._lives(_of_table(self.path, self.format))
                 return
             with self.path.open("rb") as file:
-                yield from self._tracked(file, self._lives(_found(file, self.path, self.format, is_lines=self._lines)))
+                yield from self._tracked(file, self._lives(_records(file, self.path, is_lines=self._lines)))
 
-    def _rows(self, parse: Parse) -> Iterator[Item]:
-        try:
-            with detection.database(self.path) as database:
-                for place, row in _TABLES[self.format](database):
-                    yield from self._lives(_parsed(parse, place, row))
-        except sqlite3.Error as broken:
-            yield Problem(Place(self.path.name), f"SQLite cannot read it: {broken}")
+    def _lives(self, records: Iterable[Record | Problem]) -> Iterator[Item | None]:
+        """Of a record that belongs to another than `origin` there nothing is read, nor told that it cannot be."""
+        for record in records:
+            if isinstance(record, Problem):
+                yield record
+            elif self._origin is not None and _origin(self.format, record) not in (self._origin, None):
+                yield None
+            else:
+                yield from self._made(_parsed(self.format, record))
 
-    def _lives(self, found: Iterable[Entry | Problem]) -> Iterator[Item]:
-        for entry in found:
-            if isinstance(entry, Problem):
-                yield entry
-            elif self._origin is None or entry.origin == self._origin:
-                yield life(entry, self._context)
+    def _made(self, entries: Sequence[Entry | Problem]) -> Iterator[Item | None]:
+        if not entries:
+            yield None
+        for entry in entries:
+            yield entry if isinstance(entry, Problem) else life(entry, self._context)
 
-    def _tracked(self, file: BinaryIO, items: Iterator[Item]) -> Iterator[Item]:
+    def _tracked(self, file: BinaryIO, items: Iterator[Item | None]) -> Iterator[Item | None]:
         for item in items:
             self.read_bytes = file.tell()
             yield item
 
 
-def origins(path: Path, format: Format, *, is_lines: bool | None = None) -> set[str]:
-    """To whom or what the memories of a form in PARTED belong there. Raises FileRefused."""
+def origins(path: Path, format: Format, *, is_lines: bool | None = None) -> Iterator[str | None]:
+    """To whom or what the memories of a form in PARTED belong there, each of those once, and None for every other
+    record, as of `Source.items`. Raises FileRefused."""
+    found: set[str] = set()
     with naming(path), path.open("rb") as file:
-        found = _found(file, path, format, is_lines=is_lines)
-        return {entry.origin for entry in found if isinstance(entry, Entry) and entry.origin is not None}
+        for record in _records(file, path, is_lines=is_lines):
+            origin = _new_origin(format, record, found)
+            if origin is not None:
+                found.add(origin)
+            yield origin
 
 
-def _found(file: BinaryIO, path: Path, format: Format, *, is_lines: bool | None) -> Iterator[Entry | Problem]:
-    parse = _PARSERS[format]
-    lined = detection.is_lines(path) if is_lines is None else is_lines
-    return _of_lines(file, parse) if lined else _of_document(file, parse)
+def _new_origin(format: Format, record: Record | Problem, known: set[str]) -> str | None:
+    if isinstance(record, Problem):
+        return None
+    origin = _origin(format, record)
+    if origin is None or origin in known:
+        return None
+    return origin if any(isinstance(told, Entry) for told in _parsed(format, record)) else None
 
 
-def _of_lines(file: BinaryIO, parse: Parse) -> Iterator[Entry | Problem]:
-    for line in lines(file):
-        yield from _of_line(line, parse)
+def _origin(format: Format, record: Record) -> str | None:
+    _, value = record
+    return _ORIGINS[format](value)
 
 
-def _of_line(line: Line, parse: Parse) -> list[Entry | Problem]:
-    place = Place(f"line {line.number}", line.offset)
-    if line.text is None:
-        return [Problem(place, "the line is too long")]
+def _parsed(format: Format, record: Record) -> list[Entry | Problem]:
+    """A parser that stumbles over a record loses that record alone."""
+    place, value = record
     try:
-        value = orjson.loads(line.text)
-    except orjson.JSONDecodeError:
-        return [Problem(place, "it is no JSON")]
-    return _parsed(parse, place, value)
-
-
-def _parsed(parse: Parse, place: Place, value: Any) -> list[Entry | Problem]:
-    """One record; a parser that stumbles over it loses that record alone."""
-    try:
-        return parse(place, value)
+        return _PARSERS[format](place, value)
     except UNREADABLE as broken:
         return [unreadable(place, broken)]
 
 
-def _of_document(file: BinaryIO, parse: Parse) -> Iterator[Entry | Problem]:
+def _records(file: BinaryIO, path: Path, *, is_lines: bool | None) -> Iterator[Record | Problem]:
+    """`is_lines` None: it is told from the first line."""
+    lined = detection.is_lines(path) if is_lines is None else is_lines
+    return map(_of_line, lines(file)) if lined else _of_document(file)
+
+
+def _of_line(line: Line) -> Record | Problem:
+    place = Place(f"line {line.number}", line.offset)
+    if line.text is None:
+        return Problem(place, "the line is too long")
+    try:
+        return place, orjson.loads(line.text)
+    except orjson.JSONDecodeError:
+        return Problem(place, "it is no JSON")
+
+
+def _of_document(file: BinaryIO) -> Iterator[Record | Problem]:
     try:
         for element in documents.elements(file):
-            name = f"{element.collection or 'element'} {element.number}"
-            yield from _parsed(parse, Place(name), element.value)
+            yield Place(f"{element.collection or 'element'} {element.number}"), element.value
     except documents.BrokenDocument as broken:
         yield Problem(Place(str(broken)), "what follows was not read")
+
+
+def _of_table(path: Path, format: Format) -> Iterator[Record | Problem]:
+    try:
+        with detection.database(path) as database:
+            yield from _TABLES[format](database)
+    except sqlite3.Error as broken:
+        yield Problem(Place(path.name), f"SQLite cannot read it: {broken}")
 
 
 def _files(path: Path) -> tuple[list[Path], list[Path], bool]:

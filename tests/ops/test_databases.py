@@ -320,12 +320,15 @@ async def test_memory_mcp_of_environments_comes_with_its_steps_and_reasons(
     other_url: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # Fails when what moved to another environment there is held back for its successor, or `_text` leaves a part out.
+    # Fails when what moved to another environment there is held back for its successor, `_text` leaves a part out, or
+    # `_lives` of sources does not look at the origin: what was said in another was passed over by name.
     await written(theirs, "memory-mcp-environments.sql")
     await theirs.execute(LASTING["memory-mcp-environments.sql"])
     await brought(settings, other_url, project="moving", origin="shop")
 
-    assert "it was proposed there and not accepted" in capsys.readouterr().err
+    passed = ("it was proposed there and not accepted", "it is a message between agents and no memory")
+    told = capsys.readouterr().err
+    assert not any(reason in told for reason in passed)
     contents = [content for (content,) in await connection.fetch("SELECT content FROM memhub.memory_revisions")]
     (decision,) = [content for content in contents if content.startswith("One consumer per core")]
     assert decision == "One consumer per core\n\nRun one consumer per core.\n\nRationale: CPU bound"
@@ -335,13 +338,46 @@ async def test_memory_mcp_of_environments_comes_with_its_steps_and_reasons(
     assert (moved["status"], moved["follows"]) == ("DELETED", False)
     authors = await connection.fetch(f"SELECT DISTINCT author_client FROM ({HEADS}) AS heads ORDER BY 1")
     assert [author for (author,) in authors] == ["agent-6f0c2f0e", "claude-code", "default-local-agent"]
+    await brought(settings, other_url, project="tracking", origin="Fleet Tracker")
+    told = capsys.readouterr().err
+    assert all(reason in told for reason in passed)
+
+
+async def test_what_cannot_be_read_of_others_there_is_no_matter_of_this_import(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails where `_lives` of sources does not look at the origin: the import of one tenant exited 1 for what was wrong
+    # with another's. A line that tells nothing is told of in each.
+    rows = [
+        {"tenant_id": "shop", "id": "1", "content": None},
+        {"tenant_id": "shop", "id": "2", "content": "x" * 40_000},
+        {"tenant_id": "acme", "id": "3", "content": "Ours."},
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert await bring(settings, tmp_path / "rows.jsonl", project="moving", origin="acme") == 0
+    assert capsys.readouterr() == ("Import (mcp-memory): 1 imported.\n", "")
+    (tmp_path / "rows.jsonl").write_text((tmp_path / "rows.jsonl").read_text() + "{\n")
+    assert await bring(settings, tmp_path / "rows.jsonl", project="moving", origin="acme") == 1
+    assert capsys.readouterr().err == "line 4: it is no JSON\n"
+
+
+async def test_what_a_parser_stumbles_over_is_of_its_origin_too(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails where the origin is told by what the parser makes of a record.
+    odd = {"category_path": "shop.rules", "content": "Odd.", "updated_at": "then", "metadata": {"ttl_days": 1}}
+    rows = [odd, {"category_path": "acme.rules", "content": "Ours.", "metadata": {}}]
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    wishes = {"format": Format.MEMORY_MCP, "project": "moving"}
+    assert await bring(settings, tmp_path / "rows.jsonl", origin="acme", **wishes) == 0
+    assert capsys.readouterr().err == ""
 
 
 async def test_of_many_that_memories_belong_to_some_are_named(
     settings: Settings, connection: asyncpg.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Fails without ORIGINS_TOLD_MAX: an error would be as long as the file.
-    monkeypatch.setattr("ops.importing.ORIGINS_TOLD_MAX", 2)
+    monkeypatch.setattr("ops.moving.origins.ORIGINS_TOLD_MAX", 2)
     rows = ({"tenant_id": f"shop-{number}", "id": "1", "content": "Ours."} for number in range(4))
     (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     with pytest.raises(FileRefused, match=r"belong to 4, which one project would mix: shop-0, shop-1, …\.$"):

@@ -29,6 +29,17 @@ def entries(place: Place, value: Any) -> list[Entry | Problem]:
             return [Problem(place, "it is no memory with a tenant and an id")]
 
 
+def origin(value: Any) -> str | None:
+    """The tenant of a memory, also of one that cannot be read."""
+    match value:
+        case {"key": str(key), "metadata": dict()}:
+            return key.partition("#")[0] or None
+        case {"tenant_id": str(tenant), "id": str()}:
+            return tenant or None
+        case _:
+            return None
+
+
 def _memory(place: Place, tenant: str, id: str, told: dict[str, Any]) -> Entry | Problem:
     if told.get("content") is None or not tenant:
         return Problem(place, "it has no content" if tenant else "it has no tenant")
@@ -50,7 +61,6 @@ def _memory(place: Place, tenant: str, id: str, told: dict[str, Any]) -> Entry |
         # The empty one is refused: without it the memory would be for all.
         conversation=(conversation or "") if is_scoped else None,
         author_conversation=None if is_scoped else _provenance(conversation),
-        origin=tenant,
     )
 
 

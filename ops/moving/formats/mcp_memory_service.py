@@ -22,9 +22,11 @@ _NO_STORE = "default"
 
 
 def entries(place: Place, value: Any) -> list[Entry | Problem]:
-    """A memory that was superseded there is superseded here, by the memory of that hash."""
+    """A memory that was superseded there is superseded here, by the memory of that hash; a deleted one is left out."""
     if not isinstance(value, dict) or "content" not in value:
         return [Problem(place, "it is no object with a content")]
+    if value.get("deleted_at") is not None:
+        return []
     key = value.get("content_hash")
     created_at = value.get("created_at")
     # The export tells of supersession in the metadata only.
@@ -46,13 +48,14 @@ def entries(place: Place, value: Any) -> list[Entry | Problem]:
 
 
 def rows(database: sqlite3.Connection) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """The memories of its SQLite file, successors first; the deleted ones are left out. Raises sqlite3.Error."""
+    """The memories of its SQLite file, successors first, with the deleted ones. Raises sqlite3.Error."""
     told = database.execute("SELECT rowid, * FROM memories ORDER BY rowid DESC")
     columns = [name for name, *_ in told.description[1:]]
     for rowid, *values in told:
-        row = {name: value for name, value in zip(columns, values, strict=True) if name in _COLUMNS}
-        if row.pop("deleted_at", None) is None:
-            yield Place(f"row {rowid}"), row
+        yield (
+            Place(f"row {rowid}"),
+            {name: value for name, value in zip(columns, values, strict=True) if name in _COLUMNS},
+        )
 
 
 def _metadata(value: dict[str, Any]) -> dict[str, Any]:

@@ -29,10 +29,21 @@ def entries(place: Place, value: Any) -> list[Entry | Problem]:
             return [Problem(place, "it is a message between agents and no memory", "note")]
         case {"environment": str(), "status": "proposed"}:
             return [Problem(place, "it was proposed there and not accepted", "note")]
-        case {"environment": str(environment), "body": str()}:
-            return [_of_environment(place, environment, value)]
+        case {"environment": str(), "body": str()}:
+            return [_of_environment(place, value)]
         case _:
             return [Problem(place, "it is no memory with a category or an environment")]
+
+
+def origin(value: Any) -> str | None:
+    """The project or environment, also of what is no memory or cannot be read."""
+    match value:
+        case {"category": str(category), "content": _} | {"category_path": str(category), "content": _}:
+            return _origin(category)
+        case {"environment": str(environment)}:
+            return environment
+        case _:
+            return None
 
 
 def _of_path(place: Place, category: str, told: dict[str, Any]) -> Entry:
@@ -53,7 +64,6 @@ def _of_path(place: Place, category: str, told: dict[str, Any]) -> Entry:
         source=_SOURCE,
         superseded_by=told.get("superseded_by") if follows else None,
         retired_at=told.get("retired_at"),
-        origin=_origin(category),
         keeps=True,
     )
 
@@ -74,7 +84,7 @@ def _expiry(told: dict[str, Any], days: object) -> object:
     return (datetime.fromisoformat(written) + timedelta(days=counted)).isoformat()
 
 
-def _of_environment(place: Place, environment: str, told: dict[str, Any]) -> Entry:
+def _of_environment(place: Place, told: dict[str, Any]) -> Entry:
     author = told.get("author")
     return Entry(
         place=place,
@@ -90,7 +100,6 @@ def _of_environment(place: Place, environment: str, told: dict[str, Any]) -> Ent
         source=_SOURCE,
         superseded_by=told.get("superseded_by"),
         retired_at=told.get("retired_at"),
-        origin=environment,
         keeps=True,
     )
 

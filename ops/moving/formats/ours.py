@@ -52,7 +52,8 @@ class Reader:
         self._target = target
         self._accept_sensitive = accept_sensitive
 
-    def items(self, file: BinaryIO) -> Iterator[Item]:
+    def items(self, file: BinaryIO) -> Iterator[Item | None]:
+        """None for the lines at its beginning and end."""
         ended, whole = False, True
         last = Place("line 1")
         for line in lines(file):
@@ -62,8 +63,7 @@ class Reader:
                 yield Problem(last, "the export before this line has no closing line: the rest of it is missing")
             ended = item == "end"
             whole = ended or (whole and item != "header")
-            if not isinstance(item, str):
-                yield item
+            yield None if isinstance(item, str) else item
         if not ended:
             yield Problem(last, "the export ends here, without its closing line: the rest of it is missing")
 
