@@ -27,6 +27,11 @@ async def require_one(path: Path, format: Format, wanted: str | None, *, told: s
         await asyncio.sleep(0)
         if origin is not None:
             there.add(origin)
+    if wanted is not None and not there:
+        raise FileRefused(
+            f"--from: nothing belongs to {wanted} there: no memory of {told} tells where it belongs.",
+            next="Leave --from out.",
+        )
     if wanted is not None and wanted not in there:
         raise FileRefused(f"--from: nothing belongs to {wanted} there.", next=f"Name one of: {_named(there)}.")
     if wanted is None and len(there) > 1:

@@ -384,6 +384,17 @@ async def test_of_many_that_memories_belong_to_some_are_named(
         await bring(settings, tmp_path / "rows.jsonl", format=Format.MCP_MEMORY, project="moving")
 
 
+async def test_where_nothing_tells_whose_it_is_no_name_is_advised(
+    settings: Settings, connection: asyncpg.Connection, tmp_path: Path
+) -> None:
+    # Fails without the look at an empty `there` in `require_one`: the advice was "Name one of: .".
+    (tmp_path / "rows.jsonl").write_text('{"id": "1", "content": "Of nobody."}\n')
+    with pytest.raises(FileRefused) as refused:
+        await bring(settings, tmp_path / "rows.jsonl", format=Format.MCP_MEMORY, project="moving", origin="shop")
+    assert "no memory of" in refused.value.line
+    assert refused.value.line.endswith("tells where it belongs. Leave --from out.")
+
+
 @pytest.mark.parametrize(
     ("dump", "wishes", "told"),
     [
