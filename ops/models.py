@@ -10,6 +10,7 @@ import sys
 import anyio.to_thread
 import httpx2
 
+from ops.terminal import Terminal
 from shared.embedding.address import embeddings_url
 from shared.embedding.models import PACKAGED_MODEL
 from shared.errors import ConfigurationError
@@ -57,11 +58,20 @@ async def check(settings: Settings, name: str) -> None:
 def _check_known(name: str) -> None:
     try:
         listed = subprocess.check_output([sys.executable, "-P", "-c", _LIST], text=True, timeout=LIST_S_MAX)  # noqa: S603
-    except subprocess.SubprocessError:
+    except subprocess.SubprocessError as failure:
+        Terminal(stderr=True).print(f"{_unchecked(failure)}: whether it knows {name} was not checked.", soft_wrap=True)
         return
     known: list[str] = json.loads(listed)
     if name.lower() not in {each.lower() for each in known}:
         raise UnknownModel(name, _nearest_first(name, [PACKAGED_MODEL, *known]))
+
+
+def _unchecked(failure: subprocess.SubprocessError) -> str:
+    match failure:
+        case subprocess.CalledProcessError(returncode=status):
+            return f"fastembed could not list its models (exit status {status})"
+        case _:
+            return f"fastembed did not list its models within {LIST_S_MAX} s"
 
 
 def _nearest_first(name: str, known: list[str]) -> list[str]:
