@@ -17,12 +17,7 @@ from shared import limits, statements
 _AT_ONCE = 100
 
 _SQL = statements.parse("databases", (resources.files("ops.moving") / "databases.sql").read_text(encoding="utf-8"))
-
-_COLUMNS = """
-SELECT attname FROM pg_catalog.pg_attribute
-WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
-ORDER BY attnum
-"""
+_COLUMNS = _SQL["columns"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,11 @@
--- Everything that the databases of other memory servers hold, a line each. Their tables are named as they name them: they
--- have no schema of their own, so a name leads where the session's search_path does.
+-- Everything that the databases of other memory servers hold, a line each, and what tells them apart. Their tables are
+-- named as they name them: they have no schema of their own, so a name leads where the session's search_path does.
+
+-- name: columns
+-- $1 a table or view, with its schema or without text; no row where there is none of that name
+SELECT attname FROM pg_catalog.pg_attribute
+WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
+ORDER BY attnum;
 
 -- name: first_memhub_projects
 -- The first memhub kept no time at which a revision ended. Its times are of transactions: they run backwards where one

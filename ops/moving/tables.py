@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,6 +15,7 @@ from ops.moving import databases
 from ops.moving.databases import Known
 from ops.moving.detection import Format
 from ops.moving.formats.generic import FIELDS
+from shared import statements
 from shared.database import connected
 from shared.errors import BackendBusy, BackendUnavailable
 
@@ -22,20 +24,10 @@ SCHEMES = ("postgres", "postgresql")
 _TOLD_MAX = 20
 _AT_ONCE = 1_000
 
-_FOUND = "SELECT to_regclass($1)::oid"
-_NAMES = """
-SELECT format('%I.%I', schemaname, tablename) FROM pg_catalog.pg_tables
-WHERE schemaname NOT IN ('pg_catalog', 'information_schema', 'memhub')
-ORDER BY 1
-"""
-# In the order of their ids, so that a line that is told by its number is the same line in the next run.
-_ROWS = """
-SELECT format(
-    'SELECT jsonb_strip_nulls(jsonb_build_object(%s))::text FROM %s AS told%s',
-    (SELECT string_agg(format('%L, told.%I', field, own), ', ') FROM unnest($2::text[], $3::text[]) AS f (field, own)),
-    $1::oid::regclass,
-    ' ORDER BY told.' || quote_ident($4::text))
-"""
+_SQL = statements.parse("tables", (resources.files("ops.moving") / "tables.sql").read_text(encoding="utf-8"))
+_FOUND = _SQL["found"]
+_NAMES = _SQL["names"]
+_ROWS = _SQL["rows"]
 
 
 @dataclass(frozen=True, slots=True)
