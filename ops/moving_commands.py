@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ops.running import run
+
+if TYPE_CHECKING:
+    from ops.moving.tables import Table
 
 FORCE = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
 
@@ -103,19 +106,9 @@ def import_(
     from ops.importing import AGAIN, Wish
     from ops.importing import import_ as bring
     from ops.moving.detection import Format
-    from ops.moving.tables import Table, is_url, is_whole
 
-    of_database = is_url(source)
-    if of_database and not is_whole(source):
-        raise typer.BadParameter("it is no whole URL", param_hint="SOURCE")
-    if table and form not in (Form.AUTO, Form.JSONL):
-        raise typer.BadParameter("a table is read as jsonl", param_hint="--format")
-    if of_database and form not in (Form.AUTO, Form.JSONL, Form.MEMHUB, Form.MCP_MEMORY, Form.MEMORY_MCP):
-        raise typer.BadParameter("no PostgreSQL holds this form; leave it out", param_hint="--format")
-    if not of_database and (table or column):
-        raise typer.BadParameter("belongs to a postgresql:// URL", param_hint="--table" if table else "--column")
     wish = Wish(
-        source=Table(source, table, _columns(column or [])) if of_database else source,
+        source=_source(source, form, table, column or []),
         format=Format.JSONL if table else None if form is Form.AUTO else Format(form.value),
         project=project,
         origin=origin,
@@ -123,6 +116,23 @@ def import_(
         accept_sensitive=accept_sensitive,
     )
     run(lambda settings: bring(settings, wish), interrupted=AGAIN)
+
+
+def _source(given: str, form: Form, table: str | None, columns: list[str]) -> str | Table:
+    """The path or URL as it was given, or the database that it names. Raises BadParameter for what does not fit it."""
+    from ops.moving.tables import Table, is_url, is_whole
+
+    if not is_url(given):
+        if table or columns:
+            raise typer.BadParameter("belongs to a postgresql:// URL", param_hint="--table" if table else "--column")
+        return given
+    if not is_whole(given):
+        raise typer.BadParameter("it is no whole URL", param_hint="SOURCE")
+    if table and form not in (Form.AUTO, Form.JSONL):
+        raise typer.BadParameter("a table is read as jsonl", param_hint="--format")
+    if form not in (Form.AUTO, Form.JSONL, Form.MEMHUB, Form.MCP_MEMORY, Form.MEMORY_MCP):
+        raise typer.BadParameter("no PostgreSQL holds this form; leave it out", param_hint="--format")
+    return Table(given, table, _columns(columns))
 
 
 def _columns(given: list[str]) -> dict[str, str]:

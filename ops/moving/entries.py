@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 from uuid import UUID, uuid5
 
 import orjson
@@ -135,26 +136,22 @@ def memory_id(context: Context, key: str) -> UUID:
     return uuid5(context.project_id, f"{context.format}\0{key}")
 
 
+class _Said(NamedTuple):
+    """What of an entry may look like a credential, checked."""
+
+    words: Words
+    category: str | None
+    tags: tuple[str, ...]
+    source: str | None
+    author: str
+
+
 def _life(entry: Entry, context: Context) -> Life | Problem:
-    if isinstance(entry.content, bytes):
-        raise InvalidArgument("content", "is not UTF-8", next="Mend it where it comes from.")
-    content = limits.content(entry.content)
-    category = limits.category(entry.category)
-    tags = limits.tags(entry.tags) or ()
-    source = limits.source(entry.source)
-    author = context.format if entry.author is None else _author(entry.author)
+    said = _said(entry, context)
     key, successor = _known_by("id", entry.key), _known_by("superseded_by", entry.superseded_by)
     conversation = _conversation("conversation", entry.conversation)
-    if not context.accept_sensitive:
-        refuse_secrets(content)
-        refuse_labels(category=(category,), tags=tags, source=(source,), author=(author,))
-    words = Words.of(content)
     type_ = limits.choice("type", entry.type, MemoryType)
-    created_at = _past("created_at", entry.created_at, context) or context.now
-    expires_at = instant(entry.expires_at, "expires_at")
-    if type_ is MemoryType.TASK:
-        expires_at = expires_at or context.now + timedelta(days=limits.TASK_TTL_DAYS_DEFAULT)
-        created_at = max(created_at, expires_at - timedelta(days=limits.TASK_TTL_DAYS_MAX))
+    created_at, expires_at = _span(entry, type_, context)
     if expires_at is not None and expires_at <= context.now:
         return Problem(entry.place, f"it expired at {expires_at.isoformat()}", "expired")
     if created_at > context.now:
@@ -163,16 +160,16 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
     head = Revision(
         revision=1,
         origin="import",
-        words=words,
+        words=said.words,
         type=type_,
-        category=category,
-        tags=tags,
+        category=said.category,
+        tags=said.tags,
         importance=limits.importance(entry.importance),
         expires_at=expires_at,
-        author_client=author,
+        author_client=said.author,
         author_conversation=conversation or _conversation("author_conversation", entry.author_conversation),
         author_kind=limits.choice("author_kind", entry.author_kind, AuthorKind),
-        source=source,
+        source=said.source,
         reason=None,
         valid_from=created_at,
         valid_to=retired_at,
@@ -182,7 +179,7 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
         place=entry.place,
         project_id=context.project_id,
         # The source too: what stands in two files is said twice.
-        memory_id=memory_id(context, f"{entry.source}\0{words.content_hash.hex()}" if key is None else key),
+        memory_id=memory_id(context, f"{entry.source}\0{said.words.content_hash.hex()}" if key is None else key),
         conversation=conversation,
         status=status,
         created_at=created_at,
@@ -196,6 +193,30 @@ def _life(entry: Entry, context: Context) -> Life | Problem:
         storied=entry.storied,
         exact=False,
     )
+
+
+def _said(entry: Entry, context: Context) -> _Said:
+    if isinstance(entry.content, bytes):
+        raise InvalidArgument("content", "is not UTF-8", next="Mend it where it comes from.")
+    content = limits.content(entry.content)
+    category = limits.category(entry.category)
+    tags = limits.tags(entry.tags) or ()
+    source = limits.source(entry.source)
+    author = context.format if entry.author is None else _author(entry.author)
+    if not context.accept_sensitive:
+        refuse_secrets(content)
+        refuse_labels(category=(category,), tags=tags, source=(source,), author=(author,))
+    return _Said(Words.of(content), category, tags, source, author)
+
+
+def _span(entry: Entry, type_: MemoryType, context: Context) -> tuple[datetime, datetime | None]:
+    """When it was said and when it expires; a TASK counts as said at most 30 days before its end."""
+    created_at = _past("created_at", entry.created_at, context) or context.now
+    expires_at = instant(entry.expires_at, "expires_at")
+    if type_ is MemoryType.TASK:
+        expires_at = expires_at or context.now + timedelta(days=limits.TASK_TTL_DAYS_DEFAULT)
+        created_at = max(created_at, expires_at - timedelta(days=limits.TASK_TTL_DAYS_MAX))
+    return created_at, expires_at
 
 
 def _author(value: object) -> str:
