@@ -11,7 +11,16 @@ from uuid import UUID
 from shared.domain import MemoryType
 from shared.retrieval.selection import Candidate
 
-_MARKED = re.compile(r"#{1,6}(\s|$)|[-*+](\s|$)|\d+[.)](\s|$)|>|```|~~~|<")
+# A heading, an item, a quote, a fence, HTML; a thematic break, of which the item's own dash may be the third; the
+# definition of a link, whose label may go on in the next line.
+_MARKED = re.compile(
+    r"#{1,6}(\s|$)|[-*+](\s|$)|\d+[.)](\s|$)|>|```|~~~|<"
+    r"|([-*_])([ \t]*\4)+[ \t]*$"
+    r"|\[([^]\\]|\\.)*(]:|\\?$)"
+)
+# What makes a table of the line before it and of all that are ruled off behind it, and drops the cells that it has no
+# column for.
+_COLUMNS = re.compile(r"[|:\s-]++$")
 
 ORDER = (MemoryType.CONSTRAINT, MemoryType.DECISION, MemoryType.FACT, MemoryType.TASK)
 
@@ -44,11 +53,17 @@ def heading(kind: MemoryType) -> str:
 
 def line(content: str, memory_id: UUID, written_on: date) -> str:
     """Further lines of a content are ruled off, and a first one that is more than text in Markdown, so that none can
-    pass for a heading or another memory: an indent alone makes a heading inside of the item."""
+    pass for a heading or another memory: an indent alone makes a heading inside of the item. None ends the item,
+    defines a link for others or hides the id."""
     first, *further = content.strip().splitlines() or [""]
     mark = "- | " if _MARKED.match(first) else "- "
-    body = "\n".join([mark + first, *(f"  | {said}".rstrip() for said in further)])
+    body = "\n".join([mark + first, *(_ruled(said) for said in further)])
     return f"{body} ({memory_id}, {written_on.isoformat()})\n"
+
+
+def _ruled(said: str) -> str:
+    mark = "  | | " if _COLUMNS.match(said) else "  | "
+    return f"{mark}{said}".rstrip()
 
 
 def _group(kind: MemoryType, members: Sequence[Candidate]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from datetime import date
+from itertools import product
 from uuid import UUID
 
 import pytest
@@ -50,6 +51,41 @@ def test_no_line_of_a_memory_passes_for_a_heading_or_another_memory() -> None:
         token.type for token in told if token.nesting >= 0 and token.type not in ("inline", "paragraph_open")
     )
     assert made == {"heading_open": 2, "bullet_list_open": 1, "list_item_open": len(contents)}
+
+
+# What Markdown takes for more than text at the beginning of a line, of an item or of a paragraph.
+BEGINNINGS = (
+    "---", "--", "- --", "***", "**", "___", "- - -", "* * *", "_ _ _", "*\t*\t* ", "===", "text", "text\\", "    code",
+    "\tcode", "```sh", "~~~", "<div>", "<!--", "</ul>", "<?php", "> said", "# Facts", "1. one", "+ one", "|a|b|",
+    "a | b", "--- | ---", "[x]: y", "[x]:", "[x", "[x\\]]: y", "[x\\", "[^1]: y", "[x]: <y> 'z",
+)  # fmt: skip
+FURTHER = (
+    "", "x", "---", "|-|-|", "c | d | e", "===", "# Facts", "- x", "    code", "```", "<div>", "[x]: y", "]: y",
+    "> said", "--- | ---", ":-",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("markdown", [MarkdownIt(), MarkdownIt().enable("table")], ids=["CommonMark", "with tables"])
+@pytest.mark.parametrize("begun", BEGINNINGS)
+def test_whatever_a_memory_says_stays_in_its_item_beside_its_id(begun: str, markdown: MarkdownIt) -> None:
+    # Fails without the breaks and the definitions of `_MARKED`, and without `_COLUMNS`: what stood below a break was no
+    # part of the item, a definition made links of what others said, and a table dropped the id for want of a column.
+    for further in (*FURTHER, *map("\n".join, product(FURTHER[:5], repeat=2))):
+        said = [candidate(1, f"{begun}\n{further}"), candidate(2, "A [x] and [^1] of others.")]
+        defined: dict[str, object] = {}
+        told = markdown.parse(rendered(said, 2_000), defined)
+
+        blocks = [token.type for token in told if token.nesting >= 0]
+        texts = [token.content for token in told if token.type == "inline"]
+        assert blocks == [
+            *["heading_open", "inline"] * 2, "bullet_list_open", *["list_item_open", "paragraph_open", "inline"] * 2
+        ], said  # fmt: skip
+        assert all(str(one.memory_id) in text for one, text in zip(said, sorted(texts[2:], key=is_other), strict=True))
+        assert not defined.get("references"), said
+
+
+def is_other(text: str) -> bool:
+    return text.startswith("A [x]")
 
 
 @pytest.mark.parametrize("budget", [100, 250, 500, 1_000, 2_000, 4_000, 8_000])
