@@ -34,11 +34,15 @@ def worker_log(data_dir: Path) -> Path:
 
 
 def is_worker_alive(data_dir: Path) -> bool:
-    """True while a worker of this data folder lives; the kernel drops its lock however it ends."""
-    lock = worker_lock(data_dir)
-    if not lock.exists():
-        return False
-    held = locks.try_exclusive(lock)
+    """True while a worker of this data folder lives; the kernel drops its lock however it ends.
+
+    Raises ConfigurationError where this user may not look, BackendUnavailable where the file cannot be read.
+    """
+    with folder.naming(data_dir):
+        lock = worker_lock(data_dir)
+        if not lock.exists():
+            return False
+        held = locks.try_exclusive(lock)
     if held is None:
         return True
     os.close(held)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +178,25 @@ def test_no_database_is_well_but_beside_a_worker_that_had_one(tmp_path: Path) ->
     with fleet.shown_alive(tmp_path):
         beside = doctor._absent(settings)
     assert (beside.well, beside.mend) == (False, "Move it back, or bring a backup there: memhub restore FILE")
+
+
+def test_a_worker_of_another_user_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    # Fails without `naming` in is_worker_alive: a traceback.
+    with tempfile.TemporaryDirectory(prefix="mh-", dir="/tmp") as place, ExitStack() as stack:
+        data_dir = Path(place)
+        data_dir.chmod(0o755)
+        stack.enter_context(fleet.shown_alive(data_dir))
+        fleet.worker_lock(data_dir).chmod(0)
+        if os.geteuid() == 0:
+            os.seteuid(65534)
+            stack.callback(os.seteuid, 0)
+        status = asyncio.run(doctor.examine(Settings(data_dir=data_dir), as_json=True))
+    (told,) = [finding for finding in orjson.loads(capsys.readouterr().out) if not finding["well"]]
+
+    assert (status, told["name"]) == (1, "database")
+    assert told["detail"] == (
+        f"The data folder {data_dir} cannot be used: Permission denied at {fleet.worker_lock(data_dir)}."
+    )
 
 
 async def test_no_worker_is_wrong_with_a_database_of_ones_own_and_normal_with_the_embedded_one(
