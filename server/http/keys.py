@@ -126,6 +126,9 @@ def _parsed(published: Any) -> dict[str | None, Key]:
 def _usable(published: dict[str, Any]) -> Key | None:
     if published.get("use", "sig") != "sig" or published.get("kty") == "oct":
         return None
+    # A private key verifies nothing, and one that everybody can read signs for everybody (RFC 7517, 9.2).
+    if "d" in published:
+        return None
     named, id = published.get("alg"), published.get("kid")
     if not (named is None or named in ALGORITHMS) or not (id is None or isinstance(id, str)):
         return None

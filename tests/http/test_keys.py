@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from server.http import keys
 from server.http.keys import Keys
 from shared.errors import BackendUnavailable, Unauthorized
-from tests.http.issuer import WAIT_S, issuing
+from tests.http.issuer import WAIT_S, PrivateKey, issuing
 
 
 async def test_a_rotated_key_is_fetched_when_a_token_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,6 +77,29 @@ async def test_a_key_of_odd_names_leaves_the_others_usable(odd: dict[str, object
     with issuing() as issuer:
         issuer.beside.append({**issuer.jwk("first"), "kid": "new", **odd})
         assert (await Keys(issuer.url).of("first")).id == "first"
+
+
+@pytest.mark.parametrize("kind", ["RSA", "EC", "OKP"])
+async def test_a_key_that_was_published_with_its_private_part_is_none(kind: str) -> None:
+    # Fails without the look of _usable at `d`: PyJWT verified with a private key, whose AttributeError was a 500, and
+    # anybody could sign.
+    private: PrivateKey
+    match kind:
+        case "RSA":
+            private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+            written = RSAAlgorithm.to_jwk(private)
+        case "EC":
+            private = ec.generate_private_key(ec.SECP256R1())
+            written = ECAlgorithm.to_jwk(private)
+        case _:
+            private = ed25519.Ed25519PrivateKey.generate()
+            written = OKPAlgorithm.to_jwk(private)
+    with issuing() as issuer:
+        issuer.beside.append({**json.loads(written), "kid": "leaked", "use": "sig"})
+        held = Keys(issuer.url)
+        with pytest.raises(Unauthorized):
+            await held.of("leaked")
+        assert (await held.of("first")).id == "first"
 
 
 @pytest.mark.parametrize("published", [["no", "key", 5], {"kty": "EC"}, None])
