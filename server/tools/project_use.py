@@ -82,9 +82,13 @@ def _guidance(caller: Caller, used: ProjectScope, unnamed: ProjectScope | None) 
     if unnamed is not None:
         return f"Calls that name no project use {unnamed.slug}: give project={used.slug} in each that means this one."
     if caller.project is not None:
+        # None can be made under an id.
+        otherwise = (
+            "." if isinstance(caller.project, UUID) else f", or make it with project={caller.project} and create=true."
+        )
         return (
-            f"Calls that name no project mean {caller.project}, which is not there: give project={used.slug} in each,"
-            f" or make it with project={caller.project} and create=true."
+            f"Calls that name no project mean {caller.project}, which is not there: give project={used.slug} in each"
+            f"{otherwise}"
         )
     here = ", ".join(f"{kind}={value}" for kind, value in caller.aliases.items())
     tie = (

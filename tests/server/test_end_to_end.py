@@ -81,6 +81,12 @@ def test_project_use_that_names_nothing_is_as_every_call_that_names_nothing(tmp_
         made = answered(raw, "project_use", create=True)
         assert (made["outcome"], made["slug"], "guidance" in made) == ("created", "shop", False)
         assert answered(raw, "project_use")["slug"] == "shop"
+    # Fails without the look of `_guidance` at UUID: it advised to make a project under an id, which cannot be.
+    missing = "6f0c2f0e-6f5b-4a52-9a0d-0a6f3c2d1e01"
+    with session(tmp_path, database_url, MEMHUB_PROJECT=missing) as raw:
+        assert answered(raw, "project_use", project="ledger")["guidance"] == (
+            f"Calls that name no project mean {missing}, which is not there: give project=ledger in each."
+        )
     with session(tmp_path, database_url, MEMHUB_PROJECT="") as raw:
         raw.call("refused", "project_use")
         assert "PROJECT_REQUIRED" in str(raw.result("refused"))
