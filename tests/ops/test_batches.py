@@ -78,7 +78,8 @@ def of_markdown(folder: Path) -> tuple[Path, Format, str | None]:
 
 def of_ours(folder: Path) -> tuple[Path, Format, str | None]:
     header = {"kind": "memhub-export", "version": 1}
-    (folder / "export.jsonl").write_text(lines([*[header] * NOTHING, {"kind": "other"}, {"kind": "end"}]))
+    end = {"kind": "end"}
+    (folder / "export.jsonl").write_text(lines([*[header, end] * NOTHING, header, {"kind": "other"}, end]))
     return folder / "export.jsonl", Format.MEMHUB, None
 
 
@@ -96,7 +97,8 @@ def test_a_record_that_gives_nothing_is_one_that_was_read(
     (own,) = [item for item in read if item is not None]
     assert len(read) > NOTHING
     again = list(source.again([own.place]))
-    assert [item for item in again if item is not None] == [own]
+    # What cannot come was told the first time.
+    assert [item for item in again if item is not None] == ([] if isinstance(own, Problem) else [own])
     # A line is read by its place, without those before it.
     assert len(again) == 1 if path.suffix == ".jsonl" else len(again) > NOTHING
 
