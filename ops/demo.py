@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ from shared.errors import MemhubError
 from shared.fleet import is_worker_alive
 
 CALL_TIMEOUT_S = 60
+RETRIES_S = 120
+RETRY_PAUSE_S = 1
 WORKER_END_S = 60
 WORKER_POLL_S = 0.2
 PROJECT = "memhub-demo"
@@ -94,38 +97,53 @@ async def _tell(console: Console, environment: dict[str, str], *, again: bool) -
     console.rule("[bold green]Done: one memory, its history whole, nothing stale found")
 
 
-async def _forget_the_last_run(claude: _Speaker) -> None:
+async def _forget_the_last_run(claude: Speaker) -> None:
     """The project is the demo's own: what it said the last time would be found beside what it says now."""
     left = await claude.call("memory_search", {"project": PROJECT, "limit": LEFT_MAX})
     for hit in left.get("results", []):
         await claude.call("memory_forget", {"project": PROJECT, "memory_id": hit["memory_id"]})
 
 
-class _Speaker:
+class Speaker:
     """One client at its own server; every call and its real answer is printed."""
 
-    def __init__(self, name: str, client: Client, console: Console) -> None:
+    def __init__(self, name: str, client: Client, console: Console, *, pause_s: float = RETRY_PAUSE_S) -> None:
         self._name = name
         self._client = client
         self._console = console
+        self._pause_s = pause_s
+        self._waited = False
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        answer = await self._client.call_tool(tool, arguments, read_timeout_seconds=CALL_TIMEOUT_S)
+        answer = await self._answer(tool, arguments)
         self._console.print(f"[bold cyan]{self._name}[/] calls [bold]{tool}[/]", JSON.from_data(arguments, indent=None))
         if answer.is_error or answer.structured_content is None:
             raise _refused(tool, answer)
         self._console.print(Panel(_folded(_shown(answer.structured_content)), border_style="dim"))
         return dict(answer.structured_content)
 
+    async def _answer(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+        """What the tool answers; called again for RETRIES_S while it says that it may be, which on a busy machine the
+        making of the database is long enough for."""
+        end_s = time.monotonic() + RETRIES_S
+        while True:
+            answer = await self._client.call_tool(tool, arguments, read_timeout_seconds=CALL_TIMEOUT_S)
+            if not _is_retryable(answer) or time.monotonic() > end_s:
+                return answer
+            if not self._waited:
+                self._console.print("The database is being made, which takes a while here; calling again ...")
+                self._waited = True
+            await anyio.sleep(self._pause_s)
+
 
 @asynccontextmanager
-async def _client(name: str, environment: dict[str, str], console: Console) -> AsyncIterator[_Speaker]:
+async def _client(name: str, environment: dict[str, str], console: Console) -> AsyncIterator[Speaker]:
     command = program("memhub-server")
     # Its project is that of no folder: nobody is advised to tie the one that is open to it.
     own = {"MEMHUB_LOG_LEVEL": "ERROR", "MEMHUB_PROJECT": PROJECT}
     server = StdioServerParameters(command=str(command), env=environment | own)
     async with Client(server, client_info=Implementation(name=name, version="1")) as client:
-        yield _Speaker(name, client, console)
+        yield Speaker(name, client, console)
 
 
 @asynccontextmanager
@@ -160,9 +178,20 @@ def _folded(answer: Any) -> JSON:
     return rendered
 
 
+def _is_retryable(answer: CallToolResult) -> bool:
+    try:
+        return bool(answer.is_error and orjson.loads(_text(answer))["retryable"])
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _text(answer: CallToolResult) -> str:
+    return " ".join(part.text for part in answer.content if isinstance(part, TextContent))
+
+
 def _refused(tool: str, answer: CallToolResult) -> DemoFailed:
     """What the server's error says, which is JSON in the text."""
-    told = " ".join(part.text for part in answer.content if isinstance(part, TextContent))
+    told = _text(answer)
     try:
         error = orjson.loads(told)
         return DemoFailed(f"{tool}: {error['message']}", next=error["next"])

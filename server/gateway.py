@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Literal
+
+import anyio
+import anyio.to_thread
 
 from server.backend import Backend
 from shared import logs
@@ -14,6 +18,11 @@ from shared.errors import BackendUnavailable, MemhubError
 
 OPEN_WAIT_S = 10.0
 """An embedded database is made and migrated in 1 s, on a busy machine in 4."""
+
+MAKING_WAIT_S = 45.0
+"""For a database that is being made: at four processes a core 12 s were seen. Clients give a call 60 s."""
+
+_LOOK_S = 1.0
 
 BACKOFF_FIRST_S = 0.1
 BACKOFF_MAX_S = 2.0
@@ -23,16 +32,26 @@ BACKOFF_MAX_S = 2.0
 class Gateway:
     """Holds the opened backend. At most one attempt to open runs at a time, and it outlives its callers."""
 
-    def __init__(self, *, opener: Callable[[], Awaitable[Backend]], open_wait_s: float = OPEN_WAIT_S) -> None:
+    def __init__(
+        self,
+        *,
+        opener: Callable[[], Awaitable[Backend]],
+        is_being_made: Callable[[], bool] = lambda: False,
+        open_wait_s: float = OPEN_WAIT_S,
+        making_wait_s: float = MAKING_WAIT_S,
+    ) -> None:
+        """`is_being_made` may block: it is asked on a thread, and only where `open_wait_s` was not enough."""
         self._opener = opener
+        self._is_being_made = is_being_made
         self._open_wait_s = open_wait_s
+        self._making_wait_s = making_wait_s
         self._backend: Backend | None = None
         self._attempt: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
         self._failures = 0
 
     async def backend(self) -> Backend:
-        """The opened backend, waiting `open_wait_s` at most for an attempt under way.
+        """The opened backend, waiting `open_wait_s` at most for an attempt under way, more where it makes a database.
 
         Raises BackendUnavailable when that is not enough, or what the attempt raised.
         """
@@ -40,13 +59,19 @@ class Gateway:
             return self._backend
         attempt = self.begin()
         assert attempt is not None
+        state = "starting"
+        began_s = time.monotonic()
         await asyncio.wait({attempt}, timeout=self._open_wait_s)
+        if not attempt.done() and await self._makes():
+            state = "being made"
+            waited_s = time.monotonic() - began_s
+            await asyncio.wait({attempt}, timeout=max(0, self._making_wait_s - waited_s))
         if self._backend is not None:
             return self._backend
         if attempt.done() and self._failure is not None:
             raise self._failure.with_traceback(None)
         raise BackendUnavailable(
-            "The database is still starting; nothing was run.", next="Call again in a few seconds."
+            f"The database is still {state}; nothing was run.", next="Call again in a few seconds."
         )
 
     @asynccontextmanager
@@ -81,6 +106,11 @@ class Gateway:
             logs.failure("database_open_failed", bug, attempts=self._failures)
         finally:
             self._attempt = None
+
+    async def _makes(self) -> bool:
+        with anyio.move_on_after(_LOOK_S):
+            return await anyio.to_thread.run_sync(self._is_being_made, abandon_on_cancel=True)
+        return False
 
     def _failed(self, error: Exception) -> None:
         self._failure = error

@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from server.backend import Backend
 from shared import screening
+from shared.errors import MemhubError
 from shared.settings import Settings
 
 
@@ -24,3 +25,15 @@ def of(settings: Settings) -> Callable[[], Awaitable[Backend]]:
         return backend
 
     return attempt
+
+
+def is_being_made(settings: Settings) -> bool:
+    """Whether the database of these settings is an embedded one that is not there yet, or hardly; blocks."""
+    if settings.database_url is not None:
+        return False
+    from shared.embedded import folder  # noqa: PLC0415 - only a process with an embedded database pays for it
+
+    try:
+        return folder.locate(settings.data_dir).is_new
+    except MemhubError:
+        return False

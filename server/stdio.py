@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import anyio
@@ -32,6 +33,7 @@ from server.application import Application
 from server.backend import Backend
 from server.gateway import Gateway
 from server.messages import Lines, Oversized, decode
+from server.opening import is_being_made
 from server.record import Unmetered
 from server.timing import Timed
 from server.wire import Wire
@@ -55,7 +57,7 @@ Incoming = SessionMessage | Exception
 
 def run(settings: Settings, *, wire: Wire, opener: Callable[[], Awaitable[Backend]]) -> None:
     """Serve one client and end the process."""
-    gateway = Gateway(opener=opener)
+    gateway = Gateway(opener=opener, is_being_made=partial(is_being_made, settings))
     application = Application(gateway=gateway, identify=caller.of_stdio(settings, aliases=workspace.aliases_here))
     application.meter = timed = Timed(Unmetered(), gateway, flush_s=settings.stats_flush_s)
     try:

@@ -27,6 +27,7 @@ from server.http.caller import identify
 from server.http.connections import ACCEPTS_MAX, Connection, Connections, bound, tell_failed_accepts
 from server.http.credentials import Credentials
 from server.http.origin import is_loopback
+from server.opening import is_being_made
 from shared import logs, tracing
 from shared.errors import ConfigurationError
 from shared.settings import Settings
@@ -49,7 +50,7 @@ def run(
     kind: type[Application] = Application,
 ) -> None:
     """Serve until a signal and end the process. Raises ConfigurationError before the port is bound."""
-    gateway = Gateway(opener=opener)
+    gateway = Gateway(opener=opener, is_being_made=partial(is_being_made, settings))
     application = kind(gateway=gateway, identify=identify)
     doors = app.doors(settings, gateway)
     sessions = app.sessions(settings, application)

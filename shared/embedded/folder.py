@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from shared.errors import BackendUnavailable, ConfigurationError
+
+NEW_S = 120.0
+"""From the first file of a database over its first start to its last migration, on the busiest machine."""
 
 ELSEWHERE = "set MEMHUB_DATA_DIR to a folder of your own, or set MEMHUB_DATABASE_URL"
 
@@ -31,6 +35,19 @@ class Layout:
         """Whether there is a database; looking makes none. Raises ConfigurationError where this user may not look."""
         with naming(self.root):
             return (self.cluster / "PG_VERSION").exists()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is no database, or one made so lately that its first start may last; looking makes none.
+
+        By the one file that is written as it is made, and never after. Raises as `is_made` does.
+        """
+        with naming(self.root):
+            try:
+                made_s = (self.cluster / "PG_VERSION").stat().st_mtime
+            except FileNotFoundError:
+                return True
+            return time.time() - made_s < NEW_S
 
     @property
     def lock(self) -> Path:

@@ -1,9 +1,13 @@
 import asyncio
+import os
+from pathlib import Path
 
 import pytest
 
 from server.gateway import Gateway
+from server.opening import is_being_made
 from shared.errors import BackendUnavailable, SchemaMismatch
+from shared.settings import Settings
 from tests.server.memory import InMemory
 
 
@@ -64,6 +68,37 @@ async def test_a_call_waits_no_longer_than_its_bound_for_an_attempt() -> None:
     await attempt
     assert isinstance(await gateway.backend(), InMemory)
     assert opening.attempts == 1
+
+
+async def test_a_call_waits_longer_for_a_database_that_is_being_made() -> None:
+    """Fails without the second wait in `backend`: the first call of a new user on a busy machine."""
+    opening = Opening(held=True)
+    gateway = Gateway(opener=opening, is_being_made=lambda: True, open_wait_s=0)
+    call = asyncio.create_task(gateway.backend())
+    await asyncio.wait({call}, timeout=0.2)
+    assert not call.done()
+    opening.gate.set()
+    assert isinstance(await call, InMemory)
+
+
+def test_a_database_is_being_made_until_its_first_start_is_long_over(tmp_path: Path) -> None:
+    embedded = Settings(data_dir=tmp_path)
+    made = tmp_path / "postgres" / "PG_VERSION"
+    assert is_being_made(embedded)
+    made.parent.mkdir()
+    made.write_text("18")
+    assert is_being_made(embedded)
+    assert not is_being_made(Settings(data_dir=tmp_path, database_url="postgresql://h/d"))
+    # Fails without the look at its age: a call would wait long for a database that cannot be had.
+    os.utime(made, (0, 0))
+    assert not is_being_made(embedded)
+
+
+async def test_also_the_making_of_a_database_is_waited_for_within_a_bound() -> None:
+    gateway = Gateway(opener=Opening(held=True), is_being_made=lambda: True, open_wait_s=0, making_wait_s=0.01)
+    with pytest.raises(BackendUnavailable, match="being made"):
+        await gateway.backend()
+    await gateway.aclose()
 
 
 async def test_a_cancelled_call_does_not_cancel_the_attempt() -> None:
