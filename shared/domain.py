@@ -48,6 +48,7 @@ class Author:
 
 
 DEFAULT_SLUG = "default"
+LOCAL_TENANT = "local"
 """Where calls over HTTP go that name no project."""
 
 
@@ -63,10 +64,14 @@ class ProjectScope:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """The project that a call of project_use led to, and whether it made it."""
+    """The project that a call of project_use led to, and whether it made it.
+
+    `others` are the repositories and folders of other work, as far as the names given tell, that lead to it too.
+    """
 
     outcome: Literal["resolved", "created"]
     project: ProjectScope
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

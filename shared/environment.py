@@ -13,6 +13,7 @@ from pathlib import Path
 
 import platformdirs
 
+from shared.domain import LOCAL_TENANT
 from shared.errors import ConfigurationError
 
 TENANT_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
@@ -43,7 +44,7 @@ def whereabouts(environment: Mapping[str, str]) -> Whereabouts:
     """Read as Settings reads it, an empty variable being unset. Raises ConfigurationError."""
     folder = environment.get("MEMHUB_DATA_DIR")
     data_dir = Path(folder).expanduser() if folder else default_data_dir()
-    tenant = environment.get("MEMHUB_TENANT") or "local"
+    tenant = environment.get("MEMHUB_TENANT") or LOCAL_TENANT
     project = environment.get("MEMHUB_PROJECT") or None
     if (
         not data_dir.is_absolute()

@@ -15,6 +15,7 @@ from shared.errors import InvalidArgument, MemoryNotFound, ProjectAmbiguous, Pro
 
 LISTED_MAX = 200
 NAMED_IN_ERRORS_MAX = 20
+ALIASES_READ_MAX = 100
 
 _NOWHERE = UUID(int=0)
 
@@ -28,6 +29,7 @@ _CREATE = _SQL["create"]
 _RENAME = _SQL["rename"]
 _RENAMED = _SQL["renamed"]
 _ADD_ALIASES = _SQL["add_aliases"]
+_ALIASES_OF = _SQL["aliases_of"]
 _REMOVE_ALIASES = _SQL["remove_aliases"]
 
 
@@ -71,9 +73,10 @@ async def use(
             scope, outcome = await _create(connection, tenant, author, _slug(project, aliases), display_name)
             if outcome == "resolved" and project is None:
                 raise _slug_taken(scope.slug)
+        others = await _others(connection, scope, aliases) if aliases and outcome == "resolved" else ()
         if aliases and (create or project is not None):
             await _link(connection, author, scope, aliases)
-    return Used(outcome=outcome, project=scope)
+    return Used(outcome=outcome, project=scope, others=others)
 
 
 async def resolve(connection: asyncpg.Connection, tenant: str, project: UUID | str) -> ProjectScope:
@@ -200,12 +203,23 @@ async def _link(connection: asyncpg.Connection, author: Author, scope: ProjectSc
         raise _ambiguous(found)
 
 
+async def _others(connection: asyncpg.Connection, scope: ProjectScope, given: Aliases) -> tuple[str, ...]:
+    """What leads to the project before these aliases do: other repositories than the one given, or all where none of
+    the aliases did. Other folders of one repository are its clones, and a repository's own folder is itself."""
+    rows = await connection.fetch(_ALIASES_OF, scope.tenant, scope.project_id, ALIASES_READ_MAX)
+    known = {(row["kind"], row["value"]) for row in rows}
+    others = [(kind, value) for kind, value in sorted(known) if value not in given.values()]
+    is_other_repository = "git_remote" in given and any(kind == "git_remote" for kind, _ in others)
+    is_stranger = known.isdisjoint(given.items())
+    return tuple(dict.fromkeys(value for _, value in others)) if is_other_repository or is_stranger else ()
+
+
 def _slug(project: UUID | str | None, aliases: Aliases) -> str:
     if isinstance(project, UUID):
         raise InvalidArgument(
             "project",
             "a project is made under a slug, its UUID is issued",
-            next="Give a slug such as my-app.",
+            next="Give a slug, or leave project out and give its git_remote.",
         )
     if project is not None:
         return project
@@ -213,7 +227,7 @@ def _slug(project: UUID | str | None, aliases: Aliases) -> str:
     slug = re.sub(r"[^a-z0-9._-]+", "-", name.lower().removesuffix(".git"))[:64].strip("._-")
     if len(slug) < 2:
         raise InvalidArgument(
-            "project", "no slug can be made of these aliases", next="Name the project, such as my-app."
+            "project", "no slug can be made of these aliases", next="Name the project after its repository."
         )
     return slug
 
@@ -249,15 +263,19 @@ def _elsewhere(project: UUID | str, scope: ProjectScope, *, create: bool) -> Pro
 
 
 async def _required(connection: asyncpg.Connection, tenant: str, seen: Aliases | None = None) -> ProjectRequired:
-    """`seen` is what this client could have been known by: tied to a project once, it needs no name again."""
-    here = ", ".join(f"{kind}={value}" for kind, value in (seen or {}).items())
+    """`seen` is what this client could have been known by: tied to a project once, it needs no name again.
+
+    No slug is spelled out: models took an example as it stood, and unrelated repositories became one project.
+    """
+    here = " and ".join(f"{kind}={value}" for kind, value in (seen or {}).items())
     slugs = await _slugs(connection, tenant)
-    name = "Give one of them as project in each call, or call" if slugs else "Call"
-    tie = f", create=true and {here}: the project is made where it is new, and this folder tied to it" if here else ""
-    return ProjectRequired(
-        f"project: none was named and none is known here. {_told(slugs)}",
-        next=f"{name} project_use with project such as my-app{tie or ' and create=true to make one'}.",
+    make = (
+        f"Call project_use with create=true, {here}: it makes a project named after them and ties this folder to it"
+        if here
+        else "Call project_use with create=true and the git_remote or workspace_path of your work to make one"
     )
+    name = ", or give one of them as project in each call, if it is of the same work" if slugs else ""
+    return ProjectRequired(f"project: none was named and none is known here. {_told(slugs)}", next=f"{make}{name}.")
 
 
 async def _not_found(connection: asyncpg.Connection, tenant: str, project: UUID | str | None) -> ProjectNotFound:
@@ -269,7 +287,7 @@ async def _not_found(connection: asyncpg.Connection, tenant: str, project: UUID 
         )
     slugs = await _slugs(connection, tenant)
     # A UUID is issued: none is made under a given one.
-    wanted = f"project={project}" if isinstance(project, str) else "project such as my-app" if project else "the same"
+    wanted = f"project={project}" if isinstance(project, str) else "a slug as project" if project else "the same"
     name = "Name one of them, or call" if slugs else "Call"
     return ProjectNotFound(
         f"project: {named}. {_told(slugs)}",

@@ -23,6 +23,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from shared import logs
+from shared.domain import LOCAL_TENANT
 from shared.environment import CONVERSATION_PATTERN, PROJECT_PATTERN, TENANT_PATTERN, default_data_dir
 from shared.errors import ConfigurationError
 
@@ -49,7 +50,7 @@ class Settings(BaseSettings):
     database_url: str | None = None
     database_direct_url: str | None = None
     data_dir: Path = Field(default_factory=default_data_dir)
-    tenant: str = "local"
+    tenant: str = LOCAL_TENANT
     project: str | None = None
     client: str | None = Field(default=None, max_length=128)
     conversation: str | None = None

@@ -20,13 +20,19 @@ async def test_in_a_fresh_folder_the_hint_makes_the_project_and_the_next_call_ne
 ) -> None:
     with pytest.raises(ProjectRequired) as required:
         await projects.resolve_alias(server_connection, "fresh", HERE)
-    assert required.value.next.startswith("Call project_use with project such as my-app, create=true and git_remote=")
-    made = await projects.use(server_connection, "fresh", AUTHOR, project="my-app", aliases=HERE, create=True)
+    # Fails where an example of a slug is spelled out: two repositories under it are one project.
+    assert required.value.next == (
+        "Call project_use with create=true, git_remote=example.org/acme/billing and workspace_path=/srv/billing: "
+        "it makes a project named after them and ties this folder to it."
+    )
+    made = await projects.use(server_connection, "fresh", AUTHOR, project=None, aliases=HERE, create=True)
+    assert made.project.slug == "billing"
     assert (await projects.resolve_alias(server_connection, "fresh", HERE)) == made.project
     with pytest.raises(ProjectRequired) as elsewhere:
         await projects.resolve_alias(server_connection, "fresh", {"workspace_path": "/srv/other"})
-    assert "Projects: my-app." in elsewhere.value.message
-    assert elsewhere.value.next.startswith("Give one of them as project in each call, or call project_use")
+    assert "Projects: billing." in elsewhere.value.message
+    assert elsewhere.value.next.startswith("Call project_use with create=true, workspace_path=/srv/other: it makes")
+    assert elsewhere.value.next.endswith(", or give one of them as project in each call, if it is of the same work.")
 
 
 async def test_a_name_that_leads_nowhere_is_made_by_the_call_that_the_hint_spells(
@@ -37,4 +43,4 @@ async def test_a_name_that_leads_nowhere_is_made_by_the_call_that_the_hint_spell
     assert missing.value.next == "Call project_use with project=nope and create=true to make it."
     with pytest.raises(ProjectNotFound) as unissued:
         await projects.resolve(server_connection, "fresh", uuid4())
-    assert unissued.value.next == "Call project_use with project such as my-app and create=true to make it."
+    assert unissued.value.next == "Call project_use with a slug as project and create=true to make it."

@@ -158,3 +158,31 @@ async def test_of_many_that_make_one_project_at_once_one_does(database_url: str)
 
     assert sorted(used.outcome for used in told) == ["created", "resolved", "resolved", "resolved"]
     assert len({used.project.project_id for used in told}) == 1
+
+
+async def test_a_second_repository_that_a_name_led_to_a_project_is_told_whose_it_is_too(
+    server_connection: asyncpg.Connection, old: ProjectScope
+) -> None:
+    """Fails without `_others`: two unrelated repositories were one project, and nobody was told."""
+    second: Aliases = {"git_remote": "host.test/acme/second", "workspace_path": "/src/second"}
+    for _ in range(2):
+        used = await use(server_connection, "old-app", aliases=second, create=True)
+        assert (used.outcome, used.others) == ("resolved", ("host.test/acme/old-app",))
+    assert (await use(server_connection, aliases=REMOTE)).others == ("host.test/acme/second", "/src/second")
+    assert (await use(server_connection, "old-app", aliases=FOLDER)).others == (
+        "host.test/acme/old-app",
+        "host.test/acme/second",
+        "/src/second",
+    )
+
+
+async def test_another_clone_of_a_repository_and_one_that_was_given_a_remote_are_the_same_work(
+    server_connection: asyncpg.Connection, old: ProjectScope
+) -> None:
+    assert (await use(server_connection, "old-app", aliases={**REMOTE, **FOLDER})).others == ()
+    clone: Aliases = {**REMOTE, "workspace_path": "/src/clone"}
+    assert (await use(server_connection, "old-app", aliases=clone)).others == ()
+    # Before it had a remote it was known by its folder, as one and as the other.
+    await made(server_connection, "late", {"git_remote": "/src/late", "workspace_path": "/src/late"})
+    given: Aliases = {"git_remote": "host.test/acme/late", "workspace_path": "/src/late"}
+    assert (await use(server_connection, "late", aliases=given)).others == ()

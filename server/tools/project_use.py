@@ -11,7 +11,7 @@ from server.tools.parts import Project
 from server.tools.tool import Tool, writes
 from server.tools.views import View
 from shared import limits
-from shared.domain import DEFAULT_SLUG, Aliases, ProjectScope, Used
+from shared.domain import DEFAULT_SLUG, LOCAL_TENANT, Aliases, ProjectScope, Used
 
 DESCRIPTION = """\
 Find, or make, the project whose memory this work belongs to. Needed once, after PROJECT_REQUIRED or \
@@ -20,6 +20,8 @@ Give what you know of project, git_remote and workspace_path; all must point at 
 makes it if none matches. Remote and folder given beside a project's name are tied to it: all clients there \
 find it then. One per repository, not per task, branch or conversation.
 Example: {"create": true, "git_remote": "git@github.com:acme/billing-api.git"}"""
+
+OTHERS_SHOWN_MAX = 5
 
 
 class ProjectUseArguments(Arguments):
@@ -66,12 +68,27 @@ async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
             )
         unnamed = await call.unnamed(connection)
     call.project = used.project.slug
+    told = (_shared(call.caller, used, aliases), _guidance(call.caller, used.project, unnamed))
     return ProjectUseResult(
         outcome=used.outcome,
         project_id=used.project.project_id,
         slug=used.project.slug,
         display_name=used.project.display_name,
-        guidance=_guidance(call.caller, used.project, unnamed),
+        guidance=" ".join(filter(None, told)) or None,
+    )
+
+
+def _shared(caller: Caller, used: Used, given: Aliases) -> str | None:
+    """For a second repository that a name alone led here: nobody else would notice."""
+    if not used.others:
+        return None
+    others = ", ".join(used.others[:OTHERS_SHOWN_MAX])
+    more = f" and {len(used.others) - OTHERS_SHOWN_MAX} more" if used.others[OTHERS_SHOWN_MAX:] else ""
+    tenant = "" if caller.tenant == LOCAL_TENANT else f" --tenant {caller.tenant}"
+    undo = " and ".join(f"`memhub project untie {place}{tenant}`" for place in dict.fromkeys(given.values()))
+    return (
+        f"{used.project.slug} is also the project of {others}{more}: they share one memory with this work. "
+        f"If that is not meant, tell the user: {undo} ends it."
     )
 
 

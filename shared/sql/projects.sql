@@ -99,6 +99,13 @@ INSERT INTO memhub.audit_events (tenant, project_id, event, client, request_id, 
 SELECT $1, $2, 'alias_added', $5::text, $6::text, jsonb_build_object('kind', kind, 'value', value), created_at
 FROM added;
 
+-- name: aliases_of
+-- $1 tenant text, $2 project uuid, $3 limit int
+SELECT kind, value FROM memhub.project_aliases
+WHERE tenant = $1::text AND project_id = $2::uuid
+ORDER BY kind, value
+LIMIT $3::int;
+
 -- name: remove_aliases
 -- What was taken away, and from which project.
 -- $1 tenant text, $2 kinds text[], $3 values text[], pairwise, $4 client text

@@ -94,6 +94,22 @@ def test_project_use_that_names_nothing_is_as_every_call_that_names_nothing(tmp_
         assert (made["outcome"], answered(raw, "project_use")["slug"]) == ("created", made["slug"])
 
 
+def test_who_ties_a_second_repository_to_a_project_is_told_and_how_to_undo_it(
+    tmp_path: Path, database_url: str
+) -> None:
+    # Fails without `_shared` in project_use.
+    with session(tmp_path, database_url, MEMHUB_PROJECT="shop") as raw:
+        answered(raw, "project_use", project="shop", create=True, git_remote="https://example.org/acme/shop.git")
+        tied = answered(
+            raw, "project_use", project="shop", create=True, git_remote="https://example.org/acme/other.git"
+        )
+        assert tied["outcome"] == "resolved"
+        assert tied["guidance"] == (
+            "shop is also the project of example.org/acme/shop: they share one memory with this work. "
+            "If that is not meant, tell the user: `memhub project untie example.org/acme/other` ends it."
+        )
+
+
 def test_a_folder_that_leads_to_two_projects_is_told_as_such_by_every_call(tmp_path: Path, database_url: str) -> None:
     # Fails without ProjectAmbiguous in `unnamed`, and without `scope` in project_use: it told of none.
     (tmp_path / ".git").mkdir()
