@@ -30,7 +30,7 @@ def aliases(folder: Path) -> dict[AliasKind, str]:
 
     Nothing from a folder that belongs to no one project: the root, a home. A path that is no Unicode is left out.
     """
-    if folder in (Path(folder.anchor), _home()):
+    if folder == Path(folder.anchor) or is_home(folder):
         return {}
     found: dict[AliasKind, str] = {}
     with suppress(InvalidArgument):
@@ -40,6 +40,12 @@ def aliases(folder: Path) -> dict[AliasKind, str]:
         if (remote := limits.git_remote(git_remote(folder))) is not None:
             found["git_remote"] = remote
     return found
+
+
+def is_home(folder: Path) -> bool:
+    """Whether it is the home of this process's user, as it is named or where links in that lead."""
+    home = _home()
+    return home is not None and folder in (home, Path(os.path.realpath(home)))
 
 
 def git_remote(folder: Path) -> str | None:

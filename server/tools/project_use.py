@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -10,8 +11,9 @@ from server.call import Call, Caller
 from server.tools.parts import Project
 from server.tools.tool import Tool, writes
 from server.tools.views import View
-from shared import limits
+from shared import limits, workspace
 from shared.domain import DEFAULT_SLUG, LOCAL_TENANT, Aliases, ProjectScope, Used
+from shared.errors import InvalidArgument
 
 DESCRIPTION = """\
 Find, or make, the project whose memory this work belongs to. Needed once, after PROJECT_REQUIRED or \
@@ -42,6 +44,8 @@ class ProjectUseResult(View):
 
 async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
     project, aliases = arguments.project, _aliases(arguments)
+    if not call.caller.has_default:
+        _refuse_home(aliases)
     names_nothing = project is None and not aliases
     if names_nothing:
         # As in all calls: what the setting or the header names, what the credential is bound to, over HTTP `default`,
@@ -114,6 +118,16 @@ def _guidance(caller: Caller, used: ProjectScope, unnamed: ProjectScope | None) 
         else ""
     )
     return f"Calls that name no project are refused here: give project={used.slug} in each{tie}."
+
+
+def _refuse_home(aliases: Aliases) -> None:
+    """Of the user of a server over stdio: it would be tied, and lead nowhere from there."""
+    if "workspace_path" in aliases and workspace.is_home(Path(aliases["workspace_path"])):
+        raise InvalidArgument(
+            "workspace_path",
+            "is the home of this user, which belongs to no one project",
+            next="Send the folder that is worked in, or give project in each call.",
+        )
 
 
 def _aliases(arguments: ProjectUseArguments) -> Aliases:

@@ -110,6 +110,14 @@ def test_who_ties_a_second_repository_to_a_project_is_told_and_how_to_undo_it(
         )
 
 
+def test_the_home_of_the_user_is_tied_to_no_project(tmp_path: Path, database_url: str) -> None:
+    # Fails without `_refuse_home` in project_use: it was stored, and led nowhere from there.
+    with session(tmp_path, database_url, HOME=str(tmp_path)) as raw:
+        raw.call("refused", "project_use", project="shop", create=True, workspace_path=f"{tmp_path}/")
+        assert "is the home of this user" in str(raw.result("refused"))
+        assert answered(raw, "project_use", project="shop", create=True)["outcome"] == "created"
+
+
 def test_a_folder_that_leads_to_two_projects_is_told_as_such_by_every_call(tmp_path: Path, database_url: str) -> None:
     # Fails without ProjectAmbiguous in `unnamed`, and without `scope` in project_use: it told of none.
     (tmp_path / ".git").mkdir()
