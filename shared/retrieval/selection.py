@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from uuid import UUID
 
 from shared.domain import MemoryType
 from shared.retrieval import costs
 from shared.retrieval.costs import Estimate
+from shared.retrieval.particulars import particulars
 
 QUOTAS = {
     MemoryType.CONSTRAINT: 0.30,
@@ -71,11 +73,14 @@ def select(candidates: Sequence[Candidate], *, budget: int, overhead: Estimate) 
     """The chosen ones, best first, and why the others are not among them.
 
     Maximal marginal relevance (Carbonell and Goldstein 1998) as a factor: value per token times what is new in it.
-    The order is total, so the same candidates give the same choice.
+    The twin of a chosen one is dropped; one that says other figures, names or denials in the same words is none, and
+    only comes later. The order is total, so the same candidates give the same choice.
     """
     fitting = [one for one in candidates if costs.bound(overhead + one.cost) <= budget]
     purse = _Purse(budget, overhead, {kind: share * budget for kind, share in QUOTAS.items()})
     nearest = dict.fromkeys((one.memory_id for one in fitting), 0.0)
+    twins: set[UUID] = set()
+    told_apart_by = cache(particulars)
     left = sorted(fitting, key=lambda one: one.memory_id)
     chosen: list[Candidate] = []
     similar = 0
@@ -83,13 +88,16 @@ def select(candidates: Sequence[Candidate], *, budget: int, overhead: Estimate) 
         granted = [one for one in left if purse.grants(one)] or left
         best = max(granted, key=lambda one: (one.value / one.cost.dearest) * (1 - nearest[one.memory_id]))
         left.remove(best)
-        if nearest[best.memory_id] >= TOO_SIMILAR_FROM:
+        if best.memory_id in twins:
             similar += 1
             continue
         chosen.append(best)
         purse.pay(best)
         for one in left:
-            nearest[one.memory_id] = max(nearest[one.memory_id], _overlap(one.words, best.words))
+            overlap = _overlap(one.words, best.words)
+            nearest[one.memory_id] = max(nearest[one.memory_id], overlap)
+            if overlap >= TOO_SIMILAR_FROM and told_apart_by(one.content) == told_apart_by(best.content):
+                twins.add(one.memory_id)
     without_room = len(fitting) - len(chosen) - similar
     too_large = len(candidates) - len(fitting)
     return chosen, Dropped(too_similar=similar, no_budget_left=without_room, too_large_alone=too_large)

@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from shared.domain import MemoryType
 from shared.retrieval import brief, costs
 from shared.retrieval.costs import Estimate
+from shared.retrieval.particulars import particulars
 from shared.retrieval.selection import Candidate, Dropped, select
 from tests.retrieval.samples import samples
 from tests.retrieval.tokenizers import NAMES, counts
@@ -127,6 +128,43 @@ def test_what_says_nearly_the_same_is_dropped() -> None:
 
     assert len(chosen) == 2
     assert dropped == Dropped(too_similar=1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The public API allows 100 requests a minute", "The public API allows 500 requests a minute"),
+        ("The queue gives up after 3 attempts in 10 s", "The queue gives up after 10 attempts in 3 s"),
+        ("We pin numpy to 2.1 on every build host", "We pin numpy to 2.2 on every build host"),
+        ("A balance of -5 is fine on every account", "A balance of 5 is fine on every account"),
+        ("All the sessions are kept in Redis on every host", "All the sessions are kept in Valkey on every host"),
+        ("The limit is read from max_rows by every worker", "The limit is read from max_bytes by every worker"),
+        ("Do squash the commits before you merge to main", "Do not squash the commits before you merge to main"),
+        ("The cache is enabled on every one of the hosts", "The cache is disabled on every one of the hosts"),
+    ],
+)
+def test_what_says_other_figures_names_or_denials_in_the_same_words_is_never_dropped_for_that(
+    one: str, other: str
+) -> None:
+    # Fails without the look at `particulars` in `select`: a brief held the limit of 100 or that of 500.
+    chosen, dropped = select([candidate(1, one), candidate(2, other)], budget=2_000, overhead=OVERHEAD)
+
+    assert ({told.content for told in chosen}, dropped) == ({one, other}, Dropped())
+
+
+def test_the_same_figures_names_and_denials_said_in_other_words_are_a_twin() -> None:
+    same = "Redis 7.2 is never to hold more than 500 sessions of a host"
+    contents = [same, f"Note: {same}.", "Redis 7.2 isn't to hold more than 500 sessions of a host"]
+    twins = [candidate(number, text) for number, text in enumerate(contents, start=1)]
+
+    assert select(twins, budget=2_000, overhead=OVERHEAD)[1] == Dropped(too_similar=2)
+
+
+@pytest.mark.parametrize("unit", ["a", "1", "a.", "1,", "-", "A ", "n't ", "! ", "_", "漢", "<"])
+def test_the_time_of_particulars_grows_with_the_text(unit: str) -> None:
+    begun = time.process_time()
+    particulars((unit * 32_000)[:32_000])
+    assert time.process_time() - begun < 0.5
 
 
 def test_what_is_too_large_alone_and_what_found_no_room_is_told_apart() -> None:
