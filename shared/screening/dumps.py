@@ -7,12 +7,19 @@ from collections.abc import Iterator
 
 from shared.screening.detectors import Detector, by_pattern
 from shared.screening.text import Text
-from shared.screening.values import is_password
+from shared.screening.values import is_password, is_placeholder
 
 _ENV_LINE = re.compile(r"^ ?(?:export |set )?([A-Z][A-Z0-9_]{1,80})=[\"']?([^\s\"'#]{0,200})", re.MULTILINE)
 _SECRET_NAME = re.compile(
     r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|(?<!CACHE)(?<!SORT)(?<!OBJECT)(?<!PUBLIC)(?<!PARTITION)_KEY|_PASS|_PWD|_PW|CREDENTIALS?|_DSN)\Z"
 )
+_KEY_HEADER = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+# Between header and body: line ends, also escaped ones, marks of a quote, and the header's own lines.
+_KEY_BODY = re.compile(
+    r"(?P<gap>(?:[\s\"'`>|]|\\[nr]){0,8}(?:[A-Za-z-]{2,20}: [^\n]{0,200}\n\s{0,4}){0,4})"
+    r"(?P<body>[A-Za-z0-9+/]{8,128}={0,2})(?![A-Za-z0-9+/=])(?P<alone>[ \"'`]{0,3}(?:\n|\\[nr]|-----|\Z))?"
+)
+_KEY_CHARACTERS_WITHIN_A_LINE_MIN = 16
 _ENV_LINES_MIN = 3
 _ENV_SECRETS_MIN = 2
 
@@ -20,6 +27,7 @@ _ENV_SECRETS_MIN = 2
 def detectors() -> tuple[Detector, ...]:
     return (
         Detector("Dumped .env file", ("=",), _env_file),
+        Detector("Private key block", ("private key",), _short_key),
         by_pattern(
             "Private key block",
             r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?=[^-]{0,600}?[A-Za-z0-9+/=]{32})"
@@ -100,6 +108,26 @@ def detectors() -> tuple[Detector, ...]:
             flags=re.MULTILINE,
         ),
     )
+
+
+def _short_key(text: Text) -> Iterator[int]:
+    """A key of any length, such as a cut one, by what stands right behind the header that a sentence names too."""
+    for header in _KEY_HEADER.finditer(text.plain):
+        found = _KEY_BODY.match(text.plain, header.end())
+        if found is not None and _is_key(found):
+            yield header.start()
+
+
+def _is_key(found: re.Match[str]) -> bool:
+    body = found["body"]
+    if is_placeholder(body):
+        return False
+    has_digit, has_letter = any(map(str.isdigit, body)), any(map(str.isalpha, body))
+    has_cases = body[1:] not in (body[1:].lower(), body[1:].upper())
+    is_on_its_line = "\n" in found["gap"] or "\\" in found["gap"]
+    if is_on_its_line and found["alone"] is not None:
+        return (has_digit and has_letter) or has_cases or body.endswith("=")
+    return len(body) >= _KEY_CHARACTERS_WITHIN_A_LINE_MIN and has_digit and has_cases
 
 
 def _env_file(text: Text) -> Iterator[int]:

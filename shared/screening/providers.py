@@ -82,6 +82,8 @@ _PREFIXED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("SonarQube token", ("squ_", "sqp_", "sqa_"), r"sq[upa]_[a-f0-9]{40}"),
     ("PyPI API token", ("pypi-AgE",), r"pypi-AgE[\w-]{50,}"),
     ("Fly.io token", ("fm2_", "fo1_"), r"(?:fm2_[A-Za-z0-9+/=]{60,}|fo1_[\w-]{40,})"),
+    # Our own, see shared/api_tokens.py: 32 random bytes have letters of both cases.
+    ("memhub token", ("mh_",), r"mh_(?=[\w-]{0,42}[A-Z])(?=[\w-]{0,42}[a-z])[\w-]{43}(?![\w-])"),
     ("Discord webhook", ("api/webhooks/",), r"discord(?:app)?\.com/api/webhooks/\d{17,20}/[\w-]{60,}"),
 )
 

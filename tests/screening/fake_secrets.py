@@ -154,6 +154,14 @@ BY_DETECTOR: dict[str, list[tuple[str, str]]] = {
         "Private key block": [
             ("{}", pem("ENCRYPTED PRIVATE " + "KEY")),
             ("{}", pem("PGP PRIVATE " + "KEY BLOCK")),
+            (f"{DASHES}BEGIN PRIVATE " + f"KEY{DASHES}\n{{}}\n{DASHES}END PRIVATE KEY{DASHES}", "MIIEvQ" + "IBADAN"),
+            (f"key = '{DASHES}BEGIN EC PRIVATE " + f"KEY{DASHES}\\n{{}}\\n'", "MHcCAQEE" + "IJx="),
+            (f"> {DASHES}BEGIN RSA PRIVATE " + f"KEY{DASHES}\n> {{}}", "MIIEowIBAAKC" + "AQEA"),
+            (f"it is {DASHES}BEGIN PRIVATE " + f"KEY{DASHES} {{}} as it was", "MC4CAQAwBQYD" + "K2VwBCIEIA"),
+            (
+                f"{DASHES}BEGIN RSA PRIVATE " + f"KEY{DASHES}\nProc-Type: 4,ENCRYPTED\nDEK-Info: DES-CBC,A1\n\n{{}}\n",
+                "kQ3v" + "Zp8r",
+            ),
             ("PuTTY-User-Key-" + "File-3: ssh-ed25519\nPrivate-Lines: 1\n{}", fake(64)),
         ],
         "Dumped .netrc file": [("machine git.acme.dev\n  login mira\n  password {}", "swordfish")],
@@ -181,6 +189,7 @@ BY_DETECTOR: dict[str, list[tuple[str, str]]] = {
         ],
         "Private JSON Web Key": [('{{"kty": "RSA", "n": "AQAB", "d": "{}"}}', fake(80))],
         "Dumped .pgpass file": [("db.internal:5432:app:mira:{}", "swordfish")],
+        "memhub token": [("the laptop uses {}", "mh" + "_" + ("aB3dE6gH9-" * 5)[:43])],
         "Kubernetes secret": [("kind: Secret\nmetadata:\n  name: db\ndata:\n  password: {}", fake(24) + "==")],
         "Secret keyword": [
             ("password: {}", WORD),

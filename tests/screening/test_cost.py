@@ -51,6 +51,8 @@ REPEATS = [
     *(
         "BEGIN " + "PRIVATE KEY",
         "-----BEGIN " + "PRIVATE KEY-----",
+        "-----BEGIN " + "PRIVATE KEY-----\nA: 1\nA: 2\n",
+        "mh_",
         "PuTTY-User-Key-File-2",
         "awskey",
         "aws key '",

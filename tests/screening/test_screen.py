@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import secrets
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shared.api_tokens import PREFIX, SECRET_BYTES
 from shared.errors import SensitiveContent
 from shared.screening import Finding, refuse_secrets, screen
 from shared.screening.detectors import Sieve, all_detectors
@@ -24,6 +26,34 @@ NAMES = {detector.name for detector in DETECTORS}
 
 def test_the_harmless_notes_are_two_hundred_and_more() -> None:
     assert len(set(HARMLESS)) >= 200
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        " must stay out of git",
+        "\nis how it begins, and then comes base64",
+        "\nPrivateKeyInfo is what follows",
+        "\nREDACTED\n-----END " + "PRIVATE KEY-----",
+        "\n...\n-----END " + "PRIVATE KEY-----",
+        "\n<base64>\n-----END " + "PRIVATE KEY-----",
+        " internationalization",
+        " getPrivateKeyBytes reads it",
+        "\n/etc/ssl/private/key2.pem has one",
+        "",
+    ],
+)
+def test_a_sentence_may_name_the_header_of_a_key(behind: str) -> None:
+    assert screen("It begins with -----BEGIN RSA " + "PRIVATE KEY-----" + behind) is None
+
+
+def test_a_token_of_our_own_is_refused_and_what_only_begins_like_one_is_not() -> None:
+    # Fails without `memhub token` among the providers.
+    for _ in range(20):
+        found = screen(f"the laptop uses {PREFIX}{secrets.token_urlsafe(SECRET_BYTES)} since May")
+        assert found == Finding("memhub token", 1)
+    for name in ("mh_status_of_the_last_migration_of_the_database", f"{PREFIX}short", f"{PREFIX}{'A' * 43}"):
+        assert screen(f"see {name} there") is None
 
 
 @pytest.mark.parametrize("note", HARMLESS)
