@@ -38,7 +38,7 @@ async def browse(connection: asyncpg.Connection, scope: ProjectScope, author: Au
     told = await stored(connection, scope, author)
     return Found(
         results=tuple(hit(row) for row in page),
-        confidence="high",
+        confidence="high" if page else "low",
         guidance=guidance.of_browsing(request, shown=len(page), more=more, stored=told),
         semantic_coverage=told.semantic_coverage,
         next_cursor=cursors.encode(page[-1], scope, request) if more else None,

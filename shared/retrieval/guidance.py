@@ -32,7 +32,7 @@ def of_search(request: Search, best: Scored | None, *, stored: Stored, gated: in
     if request.as_of is not None:
         return _of_instant(best, is_past=request.as_of <= datetime.now(UTC))
     if stored.memories == 0:
-        return f"{_nothing(stored)}: this says nothing about what holds. Ask, do not assume."
+        return f"{_nothing(stored)} This says nothing about what holds: ask, do not assume."
     if best is None:
         near = f" ({gated} came near, but not near enough)" if gated else ""
         among, instead = str(stored), "try other words"
@@ -72,14 +72,18 @@ def _of_instant(best: Scored | None, *, is_past: bool) -> str:
 def of_browsing(request: Search, *, shown: int, more: bool, stored: Stored) -> str:
     """`shown` on this page, `stored` of what the caller may see now."""
     if stored.memories == 0 and request.as_of is None:
-        return f"{_nothing(stored)}."
+        return _nothing(stored)
     rest = " Pass next_cursor for the next page." if more else ""
     return f"{shown} of {_browsed(request, stored)}, newest first.{rest}"
 
 
 def _nothing(stored: Stored) -> str:
     # Named: a client that leads to another project than its user thinks finds it as empty.
-    return f"Nothing is stored in the project {stored.project} yet"
+    if stored.before:
+        return (
+            f"Nothing in the project {stored.project} is current: what was stored is superseded, forgotten or expired."
+        )
+    return f"Nothing is stored in the project {stored.project} yet."
 
 
 def _browsed(request: Search, stored: Stored) -> str:

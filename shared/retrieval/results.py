@@ -17,6 +17,7 @@ from shared.retrieval.requests import Hit
 _SQL = statements.load("retrieval")
 _STORED = _SQL["stored"]
 _STORED_AS_OF = _SQL["stored_as_of"]
+_WAS_STORED = _SQL["was_stored"]
 _SHOWN = _SQL["shown"]
 _SHOWN_AS_OF = _SQL["shown_as_of"]
 
@@ -25,11 +26,15 @@ COUNTED_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Memories of the project that the caller can find, counted up to COUNTED_MAX, and the share that has vectors."""
+    """Memories of the project that the caller can find, counted up to COUNTED_MAX, and the share that has vectors.
+
+    `before`: nothing can be found now, and something was stored once.
+    """
 
     project: str
     memories: int
     semantic_coverage: float
+    before: bool = False
 
     def __str__(self) -> str:
         if self.memories < COUNTED_MAX:
@@ -49,7 +54,8 @@ async def stored(
     assert row is not None
     memories = max(row["memories"], row["memories_counted"] or 0) if row["memories"] == COUNTED_MAX else row["memories"]
     without = memories if row["without_vector"] is None else row["without_vector"]
-    return Stored(scope.slug, row["memories"], share(memories - without, memories))
+    before = as_of is None and not memories and await connection.fetchval(_WAS_STORED, *arguments[:2])
+    return Stored(scope.slug, row["memories"], share(memories - without, memories), before=before)
 
 
 async def shown(

@@ -279,6 +279,13 @@ JOIN memhub.searchable_memories AS live
 JOIN memhub.memory_revisions AS revision
     ON revision.project_id = $1 AND revision.memory_id = wanted.memory_id AND revision.revision_no = wanted.revision_no;
 
+-- name: was_stored
+-- Whether anything was ever stored that the caller might see: asked only where nothing can be found now.
+-- $1 project uuid, $2 the caller's conversation text
+SELECT EXISTS (
+    SELECT FROM memhub.memories AS memory
+    WHERE memory.project_id = $1::uuid AND (memory.conversation IS NULL OR memory.conversation = $2::text));
+
 -- name: stored
 -- What the caller can find, counted up to $3, and how much of it has no vector of the current model; NULL: there is no
 -- such model. Beyond $3 it is told by the work that is left, since counting vectors would cost more than a search.

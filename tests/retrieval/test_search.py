@@ -252,6 +252,8 @@ async def test_a_filter_that_leaves_nothing_is_told_apart_from_silence(searcher:
 
     assert found.guidance.startswith("No confident match among what has these types and tags, of 1 memory.")
     assert "leave them out" in found.guidance
+    # Fails where browsing is sure of itself with nothing to show.
+    assert (found.confidence, browsed.confidence, past.confidence) == ("low", "low", "high")
     assert browsed.guidance == "0 of the memories with these types and tags, newest first."
     assert past.guidance == "1 of the memories that held at that instant, newest first."
 
@@ -261,9 +263,18 @@ async def test_an_empty_project_says_that_nothing_is_stored_and_none_of_it_witho
     found = await searcher.search("anything", NORTH)
     client = searcher.client
 
-    assert found.guidance.startswith(f"Nothing is stored in the project {client.scope.slug} yet: ")
+    assert found.guidance.startswith(f"Nothing is stored in the project {client.scope.slug} yet. ")
     assert found.semantic_coverage == 1
     assert (await stats(client.connection, client.scope, client.author)).semantic_coverage == 1
+
+
+async def test_a_project_of_which_nothing_holds_any_more_is_not_said_to_be_new(searcher: Searcher) -> None:
+    """Fails without `before` in `stored`: what was forgotten was said never to have been."""
+    await searcher.client.forget(await searcher.saved("We keep sessions in signed cookies."))
+    told = f"Nothing in the project {searcher.client.scope.slug} is current: what was stored is superseded, forgotten"
+
+    assert (await searcher.search("sessions")).guidance.startswith(told)
+    assert (await searcher.search(None)).guidance.startswith(told)
 
 
 @pytest.mark.parametrize("query", ["&|!():*'\\", "a & !b | c:*", "'; DROP TABLE memhub.memories --", "(((", "!"])
