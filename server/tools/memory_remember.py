@@ -31,11 +31,13 @@ Do not store credentials, personal data, file contents, logs, transcripts, guess
 history already say.
 Search first. Replaces what no longer holds -> its ids in supersedes: it leaves search in the same step. \
 Same statement, corrected or extended -> memory_revise. Wrong, without successor -> memory_forget.
-outcome: created; deduplicated = known already, you count as a witness, `differs` names what stays as it \
-was; refused = a target of supersedes is not ACTIVE, nothing was written: read the successors in \
-`obstacles`, decide again; idempotent_replay = done before under this client_request_id. `similar`: live \
-neighbours; supersede one that yours contradicts. With replaced_this your very words held before and it replaced \
-them: forget yours, or supersede it if that was reversed. Empty: none; left out: not looked up in time."""
+outcome: created; deduplicated = known already, you count as a witness, `differs` names which of type, tags and \
+expires_at you said otherwise and stay as they were: memory_revise changes the last two, the type only the same \
+content again with its id in supersedes; refused = a target of supersedes is not ACTIVE, nothing was written: \
+read the successors in `obstacles`, decide again; idempotent_replay = done before under this client_request_id. \
+`similar`: live neighbours; supersede one that yours contradicts. With replaced_this your very words held before \
+and it replaced them: forget yours, or supersede it if that was reversed. Empty: none; left out: not looked up in \
+time."""
 
 
 class MemoryRememberArguments(Arguments):

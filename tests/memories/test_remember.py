@@ -105,6 +105,16 @@ async def test_a_deduplicated_request_names_what_it_said_otherwise(cursor: Clien
     assert attested.expires_at == datetime(2100, 1, 1, tzinfo=UTC)
 
 
+async def test_a_type_is_corrected_by_superseding_the_memory_with_its_own_words(cursor: Client, claude: Client) -> None:
+    # What the description of memory_remember tells a model to do, since memory_revise takes no type.
+    fact = await cursor.saved("Refunds take five days")
+    corrected = await claude.remember("Refunds take five days", type=MemoryType.CONSTRAINT, supersedes=(fact,))
+
+    assert (corrected.outcome, corrected.superseded) == ("created", (fact,))
+    assert corrected.memory is not None
+    assert corrected.memory.type is MemoryType.CONSTRAINT
+
+
 async def test_superseding_retires_the_old_in_the_same_write(cursor: Client, claude: Client) -> None:
     old = await cursor.saved("We deploy on Fridays")
     new = await claude.remember("We deploy on Mondays", supersedes=(old,))
