@@ -37,7 +37,7 @@ def loaded() -> Settings:
         told = ", ".join(settings.named(names[:NAMED_MAX])) + (
             f" and {len(names) - NAMED_MAX:,} more" if names[NAMED_MAX:] else ""
         )
-        print(f"memhub: there is no such setting: {shown(told)}. Correct or unset it.", file=sys.stderr)
+        print(f"memhub: warning: there is no such setting: {shown(told)}. Correct or unset it.", file=sys.stderr)
     return checked
 
 

@@ -47,7 +47,7 @@ def test_what_is_no_setting_is_named_by_a_command_once_and_beside_what_is_wrong(
     ran = installation.run("status", environment=odd)
     assert (ran.returncode, ran.stderr) == (
         0,
-        "memhub: there is no such setting: MEMHUB_FOO, MEMHUB_TENANTS (did you mean MEMHUB_TENANT?). "
+        "memhub: warning: there is no such setting: MEMHUB_FOO, MEMHUB_TENANTS (did you mean MEMHUB_TENANT?). "
         "Correct or unset it.\n",
     )
     refused = installation.run("status", environment=odd | {"MEMHUB_TENANT": "no tenant"})
