@@ -59,19 +59,20 @@ def calibrate(
         float | None, typer.Option(metavar="COSINE", help="Set this floor instead of measuring one: 0.02 to 0.95.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what it would be.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Write it also where it is far from what it was.")] = False,
 ) -> None:
     """Set the floor of the embedding model, under which a text is no answer, from a project's own memories.
 
     It holds for every project and tenant of the database.
     """
-    if floor is not None and (dry_run or project is not None):
-        raise typer.BadParameter("--floor goes with neither --project nor --dry-run")
+    if floor is not None and (dry_run or yes or project is not None):
+        raise typer.BadParameter("--floor goes with neither --project, --dry-run nor --yes")
     from ops import calibrate as calibrating
 
     if floor is not None:
         run(lambda settings: calibrating.put(settings, floor), interrupted=calibrating.AGAIN)
     else:
         run(
-            lambda settings: calibrating.calibrate(settings, project=project, dry_run=dry_run),
+            lambda settings: calibrating.calibrate(settings, project=project, dry_run=dry_run, yes=yes),
             interrupted=calibrating.AGAIN,
         )

@@ -45,12 +45,20 @@ class Calibrated:
     floor: float
     sentences: int = 0
     pairs: int = 0
+    written: bool = True
 
 
 async def calibrate(
-    connect: Connect, scope: ProjectScope, embedder: QueryEmbedder, *, dry_run: bool = False
+    connect: Connect,
+    scope: ProjectScope,
+    embedder: QueryEmbedder,
+    *,
+    dry_run: bool = False,
+    far: float | None = None,
 ) -> Calibrated:
-    """Measures the floor of the current model, and writes it unless `dry_run`; the database waits for no embedding.
+    """Measures the floor of the current model; the database waits for no embedding.
+
+    Writes it unless `dry_run`, or where it is more than `far` from the one that holds.
 
     Raises ConfigurationError where there is no model or too few memories have its vectors, BackendUnavailable where
     the embedder does not answer; nothing is written then.
@@ -73,7 +81,7 @@ async def calibrate(
             )
         vectors[row["memory_id"]] = orjson.dumps(answer).decode()
     async with connect() as connection:
-        return await _write(connection, scope, model.name, vectors, dry_run=dry_run)
+        return await _write(connection, scope, model.name, vectors, dry_run=dry_run, far=far)
 
 
 async def put_floor(connection: asyncpg.Connection, floor: float) -> Calibrated:
@@ -100,15 +108,23 @@ def sentence(content: str) -> str:
 
 
 async def _write(
-    connection: asyncpg.Connection, scope: ProjectScope, model: str, vectors: dict[UUID, str], *, dry_run: bool
+    connection: asyncpg.Connection,
+    scope: ProjectScope,
+    model: str,
+    vectors: dict[UUID, str],
+    *,
+    dry_run: bool,
+    far: float | None,
 ) -> Calibrated:
     noise = await connection.fetchrow(
         _NOISE, scope.project_id, model, list(vectors), list(vectors.values()), COMPARED_MAX, NOISE_SHARE
     )
     assert noise is not None
     floor = round(min(FLOOR_MAX, max(FLOOR_MIN, noise["floor"])), 3)
-    if dry_run:
-        before = await connection.fetchval(_FLOOR, model)
-    else:
+    before = await connection.fetchval(_FLOOR, model)
+    written = not dry_run and (far is None or abs(floor - before) <= far)
+    if written:
         before = await connection.fetchval(_SET_FLOOR, model, floor)
-    return Calibrated(model=model, floor_before=before, floor=floor, sentences=len(vectors), pairs=noise["pairs"])
+    return Calibrated(
+        model=model, floor_before=before, floor=floor, sentences=len(vectors), pairs=noise["pairs"], written=written
+    )
