@@ -88,7 +88,8 @@ async def _access(settings: Settings) -> Access:
     async with looking(settings) as connection:
         locked = await api_tokens.any_exist(connection)
     if settings.api_key is not None:
-        return Access("MEMHUB_API_KEY, or a token", f' --token "$MEMHUB_API_KEY" --tenant {settings.tenant}')
+        # Not the key, which opens every tenant, into the file of a client.
+        return Access("MEMHUB_API_KEY, or a token", ' --token "$(memhub token create)"')
     if locked or settings.oauth_issuer is not None:
         return Access("a token (memhub token create)", " --token TOKEN")
     return Access("everybody on this machine, until you make a token (memhub token create)")
@@ -166,6 +167,9 @@ class _Board(Printer):  # type: ignore[misc]
         lines.append(f"  dashboard  {server}/ops")
         lines.append(f"  access     {self._access.who}")
         lines.append(f"  connect    memhub connect claude-code --http {server}/mcp{self._access.options}")
+        lines.append(
+            "  projects   calls that name none share the project default; add --memory-project NAME to connect"
+        )
         if not self._chatty:
             lines.append("  logs       warnings and errors; MEMHUB_LOG_LEVEL=INFO memhub up shows all")
         self.output.write("\n" + "\n".join(lines) + "\n\n")

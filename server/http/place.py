@@ -42,7 +42,9 @@ def _tenant(headers: Headers, bound: str | None) -> str:
         tenant = named[TENANT] or named[TENANT_FALLBACK]
         if tenant is None:
             raise TenantRequired(
-                f"{TENANT}: this request names no tenant.", next=f"Send the header {TENANT} with every request."
+                f"{TENANT}: this request names no tenant.",
+                next=f"Send the header {TENANT} with every request: `memhub connect CLIENT --http URL --tenant NAME` "
+                "writes it. A token of `memhub token create --tenant NAME` is bound to a tenant and needs no header.",
             )
         return tenant
     for header, tenant in named.items():

@@ -72,7 +72,7 @@ def data_dir() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _up(installation: Installation, data_dir: Path, port: int) -> Iterator[Up]:
+def _up(installation: Installation, data_dir: Path, port: int, **settings: str) -> Iterator[Up]:
     process = subprocess.Popen(
         [installation.programs / "memhub", "up", "--port", str(port)],
         stdin=subprocess.DEVNULL,
@@ -80,7 +80,9 @@ def _up(installation: Installation, data_dir: Path, port: int) -> Iterator[Up]:
         stderr=subprocess.STDOUT,
         text=True,
         cwd=installation.project,
-        env=installation.environment({"MEMHUB_DATA_DIR": str(data_dir), "MEMHUB_EMBEDDING_PROVIDER": "none"}),
+        env=installation.environment(
+            {"MEMHUB_DATA_DIR": str(data_dir), "MEMHUB_EMBEDDING_PROVIDER": "none"} | settings
+        ),
         start_new_session=True,
     )
     up = Up(process)
@@ -139,10 +141,21 @@ def test_the_board_stays_in_sight_and_says_who_may_call(installation: Installati
     with _up(installation, data_dir, _free_port()) as up:
         up.until("access     a token")
         up.until("/mcp --token TOKEN")
+        # It comes as a surprise to who connects a second repository.
+        up.until("calls that name none share the project default; add --memory-project NAME")
         up.process.send_signal(signal.SIGINT)
         assert up.process.wait(WAIT_S) == 0, "".join(up.lines)
         up.until("The database is stopped.")
     assert not [line for line in up.lines if '"level":"info"' in line or "http_without_key" in line]
+
+
+def test_the_key_of_the_operator_is_not_advised_for_a_client(installation: Installation, data_dir: Path) -> None:
+    with _up(installation, data_dir, _free_port(), MEMHUB_API_KEY="the-key") as up:
+        up.until("access     MEMHUB_API_KEY, or a token")
+        up.until('/mcp --token "$(memhub token create)"')
+        up.process.send_signal(signal.SIGINT)
+        assert up.process.wait(WAIT_S) == 0, "".join(up.lines)
+    assert "$MEMHUB_API_KEY" not in "".join(up.lines)
 
 
 def test_what_a_client_s_server_started_outlives_it_and_that_is_said(
