@@ -28,11 +28,15 @@ WRITE_S_MAX = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """`project`, then `aliases` or the project `default` stand in where a call names no project."""
+    """`project`, then `aliases` or the project `default` stand in where a call names no project.
+
+    `project_from` is the setting or header that names `project`.
+    """
 
     tenant: str
     author: Author
     project: UUID | str | None
+    project_from: str = "MEMHUB_PROJECT"
     aliases: Aliases
     has_default: bool = False
     read_only: bool = False
@@ -60,9 +64,25 @@ class Call:
 
     async def scope(self, connection: Connection, named: UUID | str | None) -> ProjectScope:
         """The project of the call; over HTTP the project `default` is made when a write names none."""
-        scope = await self._scope(connection, named or self.caller.project)
+        with self.told_of_setting(names_it=named is not None):
+            scope = await self._scope(connection, named or self.caller.project)
         self.project = scope.slug
         return scope
+
+    @contextmanager
+    def told_of_setting(self, *, names_it: bool) -> Iterator[None]:
+        """Tells a project that is not there by the setting that names it, unless the call `names_it` itself."""
+        try:
+            yield
+        except ProjectNotFound as missing:
+            if names_it or self.caller.project is None:
+                raise
+            source = self.caller.project_from
+            make = "" if self.caller.bound_to is not None else f"{missing.next} "
+            raise ProjectNotFound(
+                f"{source}: {missing.message.removeprefix('project: ')}",
+                next=f"{make}The configuration of this client names it in {source}: tell the user, if it is not meant.",
+            ) from None
 
     async def unnamed(self, connection: Connection) -> ProjectScope | None:
         """The project of calls that name none, None where they are refused; makes nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -45,6 +46,9 @@ _STATUSES: dict[type[MemhubError], int] = {
     RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
     SensitiveContent: HTTPStatus.BAD_REQUEST,
 }
+
+
+_TOOL = re.compile(r"\b(?:project_use|memory_[a-z]+)\b")
 
 
 def build(database: Connections, settings: Settings, authenticate: Authenticate) -> AsgiApp:
@@ -142,10 +146,28 @@ class _Desk:
         status = _STATUSES.get(type(refused), HTTPStatus.SERVICE_UNAVAILABLE)
         level = "WARNING" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "INFO"
         logs.event("dashboard_refused", level=level, status=status, code=refused.code)
-        answer = self._renderer.refusal(request, refused, status=status, visitor=visitor)
+        told = _for_people(refused)
+        answer = self._renderer.refusal(request, told, status=status, visitor=visitor)
         if isinstance(refused, RateLimited):
             answer.headers["Retry-After"] = str(refused.retry_after_s)
         return answer
+
+
+def _for_people(refused: MemhubError) -> MemhubError:
+    """What the services advise a model, they advise by the names of its tools."""
+    if _TOOL.search(refused.next) is None:
+        return refused
+    match refused:
+        case ProjectNotFound():
+            return ProjectNotFound(
+                refused.message.removeprefix("project: ").capitalize(), next="The page Projects lists what there is."
+            )
+        case MemoryNotFound():
+            return MemoryNotFound(
+                refused.message.removeprefix("memory_id: ").capitalize(), next="Look in the list of memories."
+            )
+        case _:
+            return refused
 
 
 def _to_login(request: Request) -> Response:

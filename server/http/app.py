@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from server.application import Application
 from server.gateway import Gateway
-from server.http import bodies, health, metadata, mounts
+from server.http import bodies, health, metadata, mounts, root
 from server.http.auth import AuthMiddleware
 from server.http.credentials import Credentials
 from server.http.metrics import Metrics
@@ -92,7 +92,9 @@ def build(
     """The application of one process bound to the host `bound`; entering its lifespan begins to open the database."""
     metrics = Metrics(gateway, watches=lambda: application.subscriptions.hub.watches)
     application.meter = timed = Timed(metrics, gateway, flush_s=settings.stats_flush_s)
-    routes = [*_routes(settings, gateway, sessions), Route("/metrics", metrics.answer)]
+    found = discover()
+    at_root = Route("/", root.answering(MCP_PATH, [mount.path for mount in found]))
+    routes = [at_root, *_routes(settings, gateway, sessions), Route("/metrics", metrics.answer)]
     app: ASGIApp = Starlette(routes=routes, lifespan=_lifespan(gateway, sessions, application, doors.usage, timed))
     app = TenantMiddleware(app)
     refusals = Refusals()
@@ -108,7 +110,6 @@ def build(
         app = _answering_preflights(app, settings)
     hosts = Hosts(bound=bound, allowed=settings.allowed_hosts)
     app = OriginMiddleware(app, origins=settings.allowed_origins, hosts=hosts, refusals=refusals)
-    found = discover()
     mounted = mounts.build(found, settings, gateway=gateway, credentials=doors.credentials, rates=doors.rates)
     return metrics.counting(MountMiddleware(app, mounts=found, mounted=mounted, hosts=hosts, refusals=refusals))
 

@@ -22,7 +22,7 @@ from shared.credentials import InsufficientScope, Missing
 from shared.errors import Forbidden, MemhubError, RateLimited, Unauthorized
 from shared.principal import Principal
 
-PUBLIC = frozenset({"/livez", "/health", "/readyz"})
+PUBLIC = frozenset({"/", "/livez", "/health", "/readyz"})
 OPERATORS = frozenset({"/metrics"})
 """What tells of the whole process: not for a credential that belongs to one tenant."""
 

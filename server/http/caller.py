@@ -8,6 +8,7 @@ from mcp.server.context import ServerRequestContext
 
 from server.call import Caller
 from server.caller import Asked, client_name
+from server.http.place import PROJECT
 from server.http.tenant import PLACE, PRINCIPAL
 from shared.domain import Author
 from shared.errors import MemhubError
@@ -31,6 +32,7 @@ def identify(context: ServerRequestContext[Any, Any], asked: Asked) -> Caller:
             traceparent=asked.traceparent,
         ),
         project=place.project,
+        project_from=PROJECT,
         aliases={},
         has_default=True,
         read_only=principal.read_only,

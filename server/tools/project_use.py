@@ -57,19 +57,20 @@ async def run(call: Call, arguments: ProjectUseArguments) -> ProjectUseResult:
         await call.screened({"display_name": arguments.display_name}, otherwise="If it is none, choose another name.")
     links = arguments.create or (project is not None and bool(aliases))
     async with call.writing() if links else call.reading() as connection:
-        if names_nothing and project is None and not arguments.create:
-            found = await call.projects.resolve_alias(connection, call.caller.tenant, aliases)
-            used = Used(outcome="resolved", project=found)
-        else:
-            used = await call.projects.use(
-                connection,
-                call.caller.tenant,
-                call.caller.author,
-                project=project,
-                aliases=aliases,
-                create=arguments.create,
-                display_name=arguments.display_name,
-            )
+        with call.told_of_setting(names_it=not names_nothing):
+            if names_nothing and project is None and not arguments.create:
+                found = await call.projects.resolve_alias(connection, call.caller.tenant, aliases)
+                used = Used(outcome="resolved", project=found)
+            else:
+                used = await call.projects.use(
+                    connection,
+                    call.caller.tenant,
+                    call.caller.author,
+                    project=project,
+                    aliases=aliases,
+                    create=arguments.create,
+                    display_name=arguments.display_name,
+                )
         unnamed = await call.unnamed(connection)
     call.project = used.project.slug
     told = (_shared(call.caller, used, aliases), _guidance(call.caller, used.project, unnamed))

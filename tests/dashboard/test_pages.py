@@ -425,6 +425,16 @@ async def test_static_files_are_cached_for_ever_under_their_hash(site: Site) -> 
     assert answer.headers["content-type"].startswith("text/css")
 
 
+async def test_a_project_that_is_not_there_is_told_with_a_way_for_people(site: Site) -> None:
+    # Fails without `_for_people`: the page advised a call of project_use.
+    answer = await site.get("/memories", project="nowhere")
+
+    assert answer.status_code == 404
+    assert "There is no project nowhere." in answer.text
+    assert "The page Projects lists what there is." in answer.text
+    assert "project_use" not in answer.text
+
+
 async def test_a_page_that_is_not_there_says_so(site: Site) -> None:
     answer = await site.get("/nothing")
 

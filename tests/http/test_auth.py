@@ -50,6 +50,13 @@ async def issue(operator: asyncpg.Connection, tenant: str, **wishes: Any) -> api
     return await api_tokens.create(operator, tenant, name="test", **wishes)
 
 
+async def test_the_root_tells_everybody_the_paths(locked: Process) -> None:
+    # Fails without "/" among the routes, and without it in PUBLIC of auth.py.
+    async with plain(locked.url) as http:
+        told = await http.get("/")
+    assert (told.status_code, told.json()["mcp"]) == (200, "/mcp")
+
+
 async def test_the_key_opens_every_tenant_by_its_header(locked: Process, era: Era) -> None:
     for tenant in ("one", "two"):
         async with client(locked.url, era, key=KEY, tenant=f"{tenant}-{era}") as raw:

@@ -11,7 +11,9 @@ from pathlib import Path
 import asyncpg
 import httpx2
 import pytest
+from starlette.requests import Request
 
+from server.http import root
 from shared import api_tokens, mounts
 from shared.mounts import Mount
 from tests.http.callers import client
@@ -132,3 +134,19 @@ async def test_how_long_a_tool_took_is_seen_there(locked: Process, module_databa
         shown = person.get("/ops/").text
 
     assert "memory_remember" in shown
+
+
+@pytest.mark.parametrize(
+    ("accept", "mounted", "status", "location"),
+    [
+        ("text/html,*/*", ["/ops"], 307, "ops/"),
+        ("application/json", ["/ops"], 200, None),
+        ("text/html,*/*", ["/other"], 200, None),
+    ],
+)
+async def test_the_root_leads_a_browser_to_a_dashboard_that_is_mounted(
+    accept: str, mounted: list[str], status: int, location: str | None
+) -> None:
+    asked = Request({"type": "http", "headers": [(b"accept", accept.encode())]})
+    answer = await root.answering("/mcp", mounted)(asked)
+    assert (answer.status_code, answer.headers.get("location")) == (status, location)

@@ -56,6 +56,26 @@ async def test_a_bad_place_is_refused_by_the_name_of_its_header(
     assert "result" in (await raw.request("tools/list", {}, headers=headers)).json()
 
 
+async def test_who_names_no_tenant_is_told_how_a_client_gets_one(raw: RawClient) -> None:
+    refused = await raw.refused("memory_search")
+    assert "`memhub connect CLIENT --http URL --tenant NAME`" in refused["next"]
+    assert "`memhub token create --tenant NAME`" in refused["next"]
+
+
+async def test_a_project_that_a_header_names_and_that_is_not_there_is_told_by_the_header(raw: RawClient) -> None:
+    # Fails without `told_of_setting` in Call: the model was told of an argument that it had not given.
+    place = [(TENANT, "headed"), (PROJECT, "nowhere")]
+    refused = await raw.refused("memory_search", headers=place)
+    assert refused["code"] == "PROJECT_NOT_FOUND"
+    assert refused["message"].startswith(f"{PROJECT}: there is no project nowhere.")
+    assert PROJECT in refused["next"]
+    used = await raw.refused("project_use", headers=place)
+    assert used["message"].startswith(f"{PROJECT}: ")
+    named = await raw.refused("memory_search", headers=place, project="elsewhere")
+    assert named["message"].startswith("project: there is no project elsewhere.")
+    assert PROJECT not in named["next"]
+
+
 async def test_the_second_header_names_the_tenant_where_the_first_is_blank_or_absent(raw: RawClient, era: Era) -> None:
     tenant = f"fallback-{era}"
     given: list[HeaderList] = [[(FALLBACK, tenant)], [(TENANT, ""), (FALLBACK, tenant)]]
