@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 
 import asyncpg
@@ -28,6 +29,19 @@ LONGEST = (
     "tests/workers/test_detached.py",
     "tests/soak/test_restart.py",
 )
+
+
+def pytest_configure() -> None:
+    """Every program of a test starts with the signals of a terminal's, however the run itself was started.
+
+    A shell script ignores SIGINT for what it starts with `&`, nohup SIGHUP, and who is started inherits that. A handler
+    is not inherited: this process goes on as it was told, but for SIGINT, of which a run may be ended too.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
 
 
 @pytest.fixture(scope="session")
