@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import asyncpg
 import httpx2
@@ -22,12 +23,22 @@ from tests.http.asked import Asked
 WAIT_S = 60
 
 
-async def test_what_was_not_answered_when_its_credential_lapsed_is_refused(connection: asyncpg.Connection) -> None:
+@pytest.fixture
+async def operator(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+    """Beside the connection of the middleware, which looks at the token while it is revoked."""
+    operator = await asyncpg.connect(database_url)
+    yield operator
+    await operator.close()
+
+
+async def test_what_was_not_answered_when_its_credential_lapsed_is_refused(
+    connection: asyncpg.Connection, operator: asyncpg.Connection
+) -> None:
     """Fails without the refusal in _streamed of server/http/auth.py: uvicorn answered 500 and told of an error."""
     issued = await api_tokens.create(connection, "acme", name="test")
 
     async def slow(_scope: Scope, _receive: Receive, _send: Send) -> None:
-        await api_tokens.revoke(connection, issued.token.id)
+        await api_tokens.revoke(operator, issued.token.id)
         await asyncio.Event().wait()
 
     async with httpx2.AsyncClient(
@@ -38,7 +49,7 @@ async def test_what_was_not_answered_when_its_credential_lapsed_is_refused(conne
 
 
 async def test_a_lapsed_stream_whose_reader_takes_nothing_is_waited_for_no_longer_than_its_bound(
-    connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+    connection: asyncpg.Connection, operator: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fails without END_S in _streamed of server/http/auth.py: the request never ended."""
     monkeypatch.setattr("server.http.auth.END_S", 0.01)
@@ -47,7 +58,7 @@ async def test_a_lapsed_stream_whose_reader_takes_nothing_is_waited_for_no_longe
 
     async def streaming(_scope: Scope, _receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        await api_tokens.revoke(connection, issued.token.id)
+        await api_tokens.revoke(operator, issued.token.id)
         await asyncio.Event().wait()
 
     async def stalled(message: Message) -> None:
