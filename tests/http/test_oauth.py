@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import time
@@ -25,7 +26,7 @@ from tests.http.callers import Era, client, plain, raw_client
 from tests.http.issuer import AUDIENCE, Issuer, issuing
 from tests.http.processes import Process, serving
 
-FLOOD = 60
+FLOOD, FLOODS_MAX = 60, 10
 METADATA = 'resource_metadata="https://memory.example.com/.well-known/oauth-protected-resource/mcp"'
 
 
@@ -252,25 +253,38 @@ async def test_an_address_that_sends_what_is_unknown_is_told_to_wait_and_nobody_
     }[kind]
     fresh = await _issued(module_database_url)
     with trusting_server(tmp_path, module_database_url, issuer) as process:
-        answers = await flooded(process, unknown)
-        statuses = [answer.status_code for answer in answers]
-        assert statuses[0] == 401
-        assert set(statuses) == {401, 429}
-        assert int(answers[statuses.index(429)].headers["retry-after"]) >= 1
+        assert [answer.status_code for answer in await flooded(process, unknown, requests=1)] == [401]
+        answers = await flooded_until(429, process, unknown)
+        limited = [answer for answer in answers if answer.status_code == 429]
+        assert {answer.status_code for answer in answers} <= {401, 429}
+        assert int(limited[0].headers["retry-after"]) >= 1
         for good in (token(issuer), fresh):
             assert (await presented(process, good)).status_code == 200
         # The last may be of an issuer that changed its keys: its holder has to hear 401.
         rotated = token(issuer, headers={"kid": "invented"})
         for signed in (token(issuer, exp=1), token(issuer, nbf=4_000_000_000), rotated):
-            assert {answer.status_code for answer in await flooded(process, f"Bearer {signed}")} == {401}
+            answers += (others := await flooded(process, f"Bearer {signed}"))
+            assert {answer.status_code for answer in others} == {401}
         process.process.terminate()
         log = process.log()
-    assert log.count('"http_refused"') < FLOOD / 5
+    assert 0 < log.count('"http_refused"') < len(answers) / 5
 
 
-async def flooded(process: Process, authorization: str) -> list[httpx2.Response]:
+async def flooded_until(status: int, process: Process, authorization: str) -> list[httpx2.Response]:
+    """What was answered until that came: a server without time is asked more slowly than it forgets."""
+    answers: list[httpx2.Response] = []
+    for _ in range(FLOODS_MAX):
+        answers += await flooded(process, authorization)
+        if any(answer.status_code == status for answer in answers):
+            return answers
+    raise AssertionError(f"no {status} among {len(answers)}")
+
+
+async def flooded(process: Process, authorization: str, *, requests: int = FLOOD) -> list[httpx2.Response]:
+    """The answers to as many at once."""
     async with plain(process.url) as http:
-        return [await http.get("/mcp", headers={"Authorization": authorization}) for _ in range(FLOOD)]
+        asked = (http.get("/mcp", headers={"Authorization": authorization}) for _ in range(requests))
+        return await asyncio.gather(*asked)
 
 
 async def _issued(database_url: str) -> str:
