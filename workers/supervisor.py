@@ -106,8 +106,8 @@ async def _watch(leave: asyncio.Event, stop: asyncio.Event, settings: Settings, 
         while not stop.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), min(IDLE_POLL_S, settings.worker_idle_s))
-            if ground is not None and await asyncio.to_thread(ground.look):
-                logs.event("database_taken_away", level="WARNING")
+            if ground is not None:
+                await asyncio.to_thread(_look_at, ground)
             if detached:
                 fleet.bound_log(settings.data_dir)
                 if await asyncio.to_thread(watch.idle_for_s) > settings.worker_idle_s:
@@ -115,6 +115,15 @@ async def _watch(leave: asyncio.Event, stop: asyncio.Event, settings: Settings, 
         return False
     finally:
         leave.set()
+
+
+def _look_at(ground: GroundWatch) -> None:
+    """Tells which server will end with its folder, and when the folder was taken."""
+    before = ground.server_pid
+    if ground.look():
+        logs.event("database_taken_away", level="WARNING")
+    if ground.server_pid != before:
+        logs.event("database_watched", pid=ground.server_pid)
 
 
 async def _work(orders: Orders, settings: Settings, lasting: Lasting, leave: asyncio.Event) -> None:

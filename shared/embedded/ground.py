@@ -23,6 +23,11 @@ class GroundWatch:
         self._ground: tuple[int, int] | None = None
         self._server: psutil.Process | None = None
 
+    @property
+    def server_pid(self) -> int | None:
+        """The server that goes with the folder; the last one where none is in it now."""
+        return None if self._server is None else self._server.pid
+
     def look(self) -> bool:
         """True when the folder is another than at the last look; the server of that one is then asked to end."""
         ground = folder.identity(self._cluster)
