@@ -16,7 +16,7 @@ import pytest
 from shared import api_tokens
 from tests.http.callers import RawClient, raw_client
 from tests.http.conftest import KEY
-from tests.http.processes import Process, serving
+from tests.http.processes import WAIT_S, Process, serving
 
 FILES_MAX = 200
 CROWD = 400
@@ -41,7 +41,7 @@ def test_a_crowd_of_silent_connections_keeps_nobody_out_and_the_log_short(tmp_pa
 
 @pytest.mark.parametrize("sent", [b"", HALF, b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + HALF])
 def test_a_connection_without_a_whole_request_head_is_closed_in_time(tmp_path: Path, sent: bytes) -> None:
-    wished = {"MEMHUB_HTTP_REQUEST_HEAD_TIMEOUT_S": "0.2", "MEMHUB_DATABASE_URL": UNREACHABLE}
+    wished = {"MEMHUB_HTTP_REQUEST_HEAD_TIMEOUT_S": "1", "MEMHUB_DATABASE_URL": UNREACHABLE}
     with serving(tmp_path, **wished) as process, _connected(process) as connection:
         head, half = sent[: -len(HALF)], sent[-len(HALF) :]
         if head:
@@ -52,10 +52,11 @@ def test_a_connection_without_a_whole_request_head_is_closed_in_time(tmp_path: P
 
 
 def test_a_request_may_take_longer_than_its_head(tmp_path: Path, database_url: str) -> None:
-    wished = {"MEMHUB_HTTP_REQUEST_HEAD_TIMEOUT_S": "0.2", "MEMHUB_DATABASE_URL": database_url}
-    with serving(tmp_path, **wished) as process, _connected(process) as slow, _connected(process) as silent:
+    wished = {"MEMHUB_HTTP_REQUEST_HEAD_TIMEOUT_S": "1", "MEMHUB_DATABASE_URL": database_url}
+    with serving(tmp_path, **wished) as process, _connected(process) as slow:
         slow.sendall(BODY_TO_COME)
-        _await_end(silent)
+        with _connected(process) as silent:
+            _await_end(silent)
         slow.sendall(b" " * 999)
         assert slow.recv(4096).startswith(b"HTTP/1.1 4")
 
@@ -82,7 +83,7 @@ def test_an_answer_that_nobody_takes_is_given_up(tmp_path: Path, database_url: s
     wished = {"MEMHUB_HTTP_STALL_TIMEOUT_S": "0.3", "MEMHUB_DATABASE_URL": database_url}
     with serving(tmp_path, **wished) as process, socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        deaf.settimeout(10)
+        deaf.settimeout(WAIT_S)
         deaf.connect(("127.0.0.1", process.port))
         asked = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
         # The system takes some megabytes off the server before it has to wait.
@@ -93,12 +94,13 @@ def test_an_answer_that_nobody_takes_is_given_up(tmp_path: Path, database_url: s
 
 
 def test_where_every_connection_has_a_request_the_next_is_refused_at_once(tmp_path: Path, database_url: str) -> None:
-    with serving(tmp_path, files_max=str(FILES_MAX), MEMHUB_DATABASE_URL=database_url) as process:
+    wished = {"MEMHUB_HTTP_REQUEST_HEAD_TIMEOUT_S": "600", "MEMHUB_HTTP_STALL_TIMEOUT_S": "600"}
+    with serving(tmp_path, files_max=str(FILES_MAX), MEMHUB_DATABASE_URL=database_url, **wished) as process:
         with _crowd(process, [BODY_TO_COME] * FILES_MAX) as crowd:
             bound = process.event("http_connections_full")["connections"]
             held = set(crowd)
             while len(held) > bound:
-                ended, _, _ = select.select(held, [], [], 10)
+                ended, _, _ = select.select(held, [], [], WAIT_S)
                 assert ended, "more connections are open than the bound"
                 held -= set(ended)
             with _connected(process) as late:
@@ -141,7 +143,7 @@ async def _opened(raw: RawClient, secret: str) -> tuple[int, str | None]:
 
 @contextmanager
 def _connected(process: Process) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", process.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", process.port), timeout=WAIT_S) as connection:
         yield connection
 
 
@@ -158,7 +160,7 @@ def _crowd(process: Process, words: Sequence[bytes]) -> Iterator[list[socket.soc
 
 
 def _lives(process: Process) -> bool:
-    return httpx2.get(f"{process.url}/livez", timeout=10).status_code == 200
+    return httpx2.get(f"{process.url}/livez", timeout=WAIT_S).status_code == 200
 
 
 def _await_end(connection: socket.socket) -> None:

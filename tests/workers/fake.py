@@ -11,7 +11,7 @@ import numpy as np
 from workers.embedding import tokens
 from workers.embedding.embedder import Purpose, Vectors, normalised
 
-HELD_S_MAX = 60
+HELD_S_MAX = 240
 DIMENSION = 8
 
 

@@ -17,19 +17,26 @@ from workers.embedding.inference import Inference
 from workers.embedding.serving import Endpoint, Place
 
 ROOT = Path(__file__).parents[2]
-EXIT_S = 30
+EXIT_S = 60
 
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from workers.main import main; main()"
 
-# Nothing in a test waits for the pace of a deployment.
+# Nothing in a test waits for the pace of a deployment, but a slow worker is not taken for a dead one.
 QUICK = {
     "MEMHUB_SWEEP_EVERY_S": "1",
     "MEMHUB_TEND_EVERY_S": "1",
     "MEMHUB_FOLD_EVERY_S": "1",
     "MEMHUB_WORKER_HEARTBEAT_S": "0.2",
+    "MEMHUB_WORKER_SILENCE_S": "120",
+    "MEMHUB_EMBEDDING_LEASE_S": "120",
+    "MEMHUB_JOB_BACKOFF_S": "0.1",
+}
+# Where one dies and another takes up what it had, and where it harms nothing that two do the same.
+SOON_FORGOTTEN = {
     "MEMHUB_WORKER_SILENCE_S": "1.5",
     "MEMHUB_EMBEDDING_LEASE_S": "1.5",
-    "MEMHUB_JOB_BACKOFF_S": "0.1",
+    "MEMHUB_JOB_ATTEMPTS_MAX": "100",
+    "MEMHUB_EMBEDDING_ATTEMPTS_MAX": "100",
 }
 
 
@@ -82,7 +89,7 @@ async def model_server(fake: FakeEmbedder, *others: FakeEmbedder) -> AsyncIterat
             "MEMHUB_EMBEDDING_PROVIDER": "openai",
             "MEMHUB_EMBEDDING_MODEL": fake.name,
             "MEMHUB_EMBEDDING_BASE_URL": f"http://127.0.0.1:{endpoint.port}/v1",
-            "MEMHUB_EMBEDDING_REQUEST_TIMEOUT_S": "60",
+            "MEMHUB_EMBEDDING_REQUEST_TIMEOUT_S": "120",
         }
     finally:
         stop.set()

@@ -21,7 +21,7 @@ from tests.server.processes import INITIALIZE, PRODUCT, Raw, running
 from tests.server.test_end_to_end import answered
 from tests.workers.conftest import AUTHOR
 from tests.workers.fake import FakeEmbedder
-from tests.workers.processes import environment, model_server, worker
+from tests.workers.processes import SOON_FORGOTTEN, environment, model_server, worker
 from tests.workers.test_embedder import WHOLE
 from tests.workers.waiting import until
 
@@ -32,7 +32,11 @@ FACTS = 80
 
 @contextmanager
 def serving(folder: Path, database_url: str) -> Iterator[Raw]:
-    settings = {"MEMHUB_DATABASE_URL": database_url, "MEMHUB_DATA_DIR": str(folder)}
+    settings = {
+        "MEMHUB_DATABASE_URL": database_url,
+        "MEMHUB_DATA_DIR": str(folder),
+        "MEMHUB_QUERY_EMBEDDING_TIMEOUT_S": "10",
+    }
     with running(folder, PRODUCT, **settings) as raw:
         raw.send(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"})
         raw.answer("init")
@@ -69,7 +73,8 @@ async def test_postgresql_killed_under_load_loses_no_vector(fake: FakeEmbedder) 
         async with model_server(fake) as provider:
             with embedded.attach(folder) as cluster:
                 await opening.prepare(cluster.dsn, own=True)
-                with worker(environment=environment("", folder, **provider, MEMHUB_EMBEDDING_BATCH_ROWS="4")):
+                settings = environment("", folder, **provider, **SOON_FORGOTTEN, MEMHUB_EMBEDDING_BATCH_ROWS="4")
+                with worker(environment=settings):
                     written = await _killed_in_the_middle(cluster.dsn, folder, fake)
                     await asyncio.to_thread(embedded.ensure_running, folder)
                     session = await asyncpg.connect(cluster.dsn)

@@ -29,8 +29,8 @@ from shared.retrieval.search import search
 from shared.settings import Settings
 from tests.ops import memhub
 from tests.workers.conftest import AUTHOR, Write
-from tests.workers.fake import FakeEmbedder
-from tests.workers.processes import EXIT_S, environment, model_server, ran, stopped, worker
+from tests.workers.fake import HELD_S_MAX, FakeEmbedder
+from tests.workers.processes import EXIT_S, SOON_FORGOTTEN, environment, model_server, ran, stopped, worker
 from tests.workers.waiting import until
 
 STATE = "SELECT state FROM memhub.embedding_models WHERE name = $1"
@@ -66,7 +66,7 @@ class Held:
 
     def _hold(self, texts: Sequence[str]) -> None:
         if len(self.new.texts) > 12:
-            assert self.released.wait(EXIT_S)
+            assert self.released.wait(HELD_S_MAX)
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Searcher:
 async def searching(database_url: str, data_dir: Path, scope: ProjectScope) -> AsyncIterator[Searcher]:
     connection = await asyncpg.connect(database_url)
     address = embedder_address(Settings(data_dir=data_dir))
-    async with QueryEmbedder(address, timeout_s=10) as embedder:
+    async with QueryEmbedder(address, timeout_s=EXIT_S) as embedder:
         searcher = Searcher(connection, scope, embedder)
         running = asyncio.create_task(searcher.run())
         yield searcher
@@ -181,7 +181,7 @@ async def test_a_worker_killed_in_the_middle_of_a_move_loses_nothing_of_it(
 ) -> None:
     held = Held()
     async with model_server(held.old, held.new) as provider:
-        settings = environment(database_url, data_dir, **provider, **SMALL_BATCHES)
+        settings = environment(database_url, data_dir, **provider, **SMALL_BATCHES, **SOON_FORGOTTEN)
         with worker(environment=settings) as first:
             await begun(connection, write, held)
             moving = memhub.start("reembed", "new", **told(settings))
