@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ import psycopg
 from shared import migrations
 from tests.database import Cluster, running_cluster
 from tests.http.processes import PRODUCT_HTTP, serving
+from tests.ports import free_port
 from tests.server.processes import PRODUCT, ROOT
 
 SUITE = "@modelcontextprotocol/conformance/dist/index.js"
@@ -60,7 +60,7 @@ def _fixtures(folder: Path, own: Path, database_url: str) -> Iterator[bool]:
 
 @contextmanager
 def _served(own: Path, database_url: str, program: Sequence[str]) -> Iterator[str]:
-    port = _free_port()
+    port = free_port()
     wished = {"MEMHUB_DATABASE_URL": database_url, "MEMHUB_ALLOWED_ORIGINS": f"http://127.0.0.1:{port}"}
     with serving(own, "--port", str(port), program=program, **wished) as process:
         yield f"{process.url}/mcp"
@@ -116,12 +116,6 @@ async def _migrate(url: str) -> None:
     connection = await asyncpg.connect(url)
     await migrations.migrate(connection, create_extension=True)
     await connection.close()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 if __name__ == "__main__":

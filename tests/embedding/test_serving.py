@@ -16,22 +16,24 @@ from shared.embedding.address import EmbedderAddress, embedder_address, embedder
 from shared.embedding.client import QueryEmbedder
 from shared.embedding.models import Absent, EmbeddingModel, Reason
 from shared.settings import Settings
+from tests.ports import free_port
 from workers.embedding.serving import Endpoint, Place
 
 Serve = Callable[[ASGIApp, Place], AbstractAsyncContextManager[Endpoint]]
 
+WAIT_S = 30
 MINILM = EmbeddingModel("memhub/minilm-int8", 384)
 
 
 def over(path: Path) -> QueryEmbedder:
-    return QueryEmbedder(EmbedderAddress("http://embedder/v1/embeddings", path), timeout_s=5)
+    return QueryEmbedder(EmbedderAddress("http://embedder/v1/embeddings", path), timeout_s=30)
 
 
 async def test_a_query_is_answered_over_the_socket_in_the_data_folder(app: ASGIApp, folder: Path, serve: Serve) -> None:
     address = embedder_address(Settings(data_dir=folder))
     async with (
         serve(app, Place(path=embedder_socket(folder))),
-        QueryEmbedder(address, timeout_s=5) as queries,
+        QueryEmbedder(address, timeout_s=60) as queries,
     ):
         vector = await queries.embed("which database?", model=MINILM)
     assert not isinstance(vector, Absent)
@@ -43,7 +45,7 @@ async def test_a_query_is_answered_over_tcp(app: ASGIApp, serve: Serve) -> None:
     async with serve(app, Place(host="127.0.0.1")) as endpoint:
         url = f"http://127.0.0.1:{endpoint.port}"
         address = embedder_address(Settings(embedder_url=url))  # type: ignore[arg-type]
-        async with QueryEmbedder(address, timeout_s=5) as queries:
+        async with QueryEmbedder(address, timeout_s=60) as queries:
             assert not isinstance(await queries.embed("which database?", model=MINILM), Absent)
 
 
@@ -82,16 +84,14 @@ async def test_a_stop_is_not_held_up_by_an_idle_connection(app: ASGIApp, folder:
 async def test_the_second_worker_goes_without_and_takes_over(
     app: ASGIApp, folder: Path, serve: Serve, kind: str
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    place = Place(path=folder / "embedder.sock") if kind == "socket" else Place(host="127.0.0.1", port=port)
+    place = Place(path=folder / "embedder.sock") if kind == "socket" else Place(host="127.0.0.1", port=free_port())
     stop = asyncio.Event()
     second = Endpoint(app, place=place, claim_interval_s=0.02)
     async with serve(app, place):
         running = asyncio.create_task(second.run(stop))
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(second.serving.wait(), 0.2)
-    await asyncio.wait_for(second.serving.wait(), 5)
+    await asyncio.wait_for(second.serving.wait(), WAIT_S)
     if place.path:
         async with over(place.path) as queries:
             assert not isinstance(await queries.embed("which database?", model=MINILM), Absent)
@@ -106,7 +106,7 @@ async def test_a_worker_that_waits_for_the_place_stops_at_once(app: ASGIApp, fol
         second = asyncio.create_task(Endpoint(app, place=place, claim_interval_s=60).run(stop))
         await asyncio.sleep(0)
         stop.set()
-        await asyncio.wait_for(second, 1)
+        await asyncio.wait_for(second, WAIT_S)
         assert place.path is not None
         assert place.path.exists()
 
@@ -130,7 +130,7 @@ async def test_a_killed_worker_is_followed(app: ASGIApp, folder: Path, serve: Se
     path = folder / "embedder.sock"
     holder = await asyncio.create_subprocess_exec(sys.executable, "-c", HOLDER, str(path), stdout=subprocess.PIPE)
     assert holder.stdout is not None
-    assert b"serving" in await asyncio.wait_for(holder.stdout.readline(), 20)
+    assert b"serving" in await asyncio.wait_for(holder.stdout.readline(), WAIT_S)
     holder.kill()
     await holder.wait()
     assert path.exists()
@@ -160,7 +160,7 @@ async def test_a_folder_too_long_for_a_socket_is_reached_through_a_link(
     path = embedder_socket(data_dir)
     async with (
         serve(app, Place(path=path)),
-        QueryEmbedder(embedder_address(Settings(data_dir=data_dir)), timeout_s=5) as queries,
+        QueryEmbedder(embedder_address(Settings(data_dir=data_dir)), timeout_s=60) as queries,
     ):
         assert not isinstance(await queries.embed("which database?", model=MINILM), Absent)
         assert (data_dir / "run" / "embedder.sock").is_socket()

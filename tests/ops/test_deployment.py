@@ -21,6 +21,7 @@ import yaml
 
 from server.http.origin import Hosts
 from tests.ops.conftest import ROOT, WAIT_S, Installation
+from tests.ports import free_port
 
 COMPOSE = ROOT / "docker-compose.yml"
 DEPLOY = ROOT / "ops" / "deploy"
@@ -265,8 +266,7 @@ def _until_ready(process: subprocess.Popen[str], event: str | None) -> str:
 
 
 def _on_a_free_port(arguments: list[str]) -> list[str]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    port = free_port()
     return [re.sub(r"\b(3000|8200)\b", str(port), argument) for argument in arguments]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import socket
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
@@ -18,6 +17,7 @@ import pytest
 from shared import checker
 from tests.http.callers import ERAS, Era, RawClient, raw_client
 from tests.http.processes import PRODUCT_HTTP, WAIT_S, Process, serving
+from tests.ports import free_port
 
 WRITERS = 10
 WRITES = 50
@@ -44,8 +44,7 @@ class Log:
 async def test_writes_repeated_over_a_restart_are_done_once(
     tmp_path: Path, database_url: str, connection: asyncpg.Connection, number: signal.Signals
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     log = Log()
     with ExitStack() as stack:
         process = await _started(stack, tmp_path, port, database_url)
@@ -104,7 +103,7 @@ async def _until_answered(raw: RawClient, text: str, key: str, log: Log) -> str:
         log.heard[heard] += 1
         if heard in {"connection", "session"}:
             raw.session = None
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.1)
     raise AssertionError(f"never answered: {log.heard}")
 
 
