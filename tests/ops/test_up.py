@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import threading
-import urllib.request
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import psutil
 import pytest
 
 from shared import embedded, fleet
 from shared.settings import Settings
 from tests.ops.conftest import Installation
+from tests.ports import free_port
 
 WAIT_S = 60.0
 
@@ -57,18 +58,21 @@ class Up:
         assert seen, "".join(self.lines)
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="mh-", dir="/tmp"))
     yield folder / "data"
     embedded.stop(folder / "data")
     shutil.rmtree(folder)
+
+
+def _ready(port: int) -> dict[str, str]:
+    """What the probe tells once the database answered it in time."""
+    deadline = time.monotonic() + WAIT_S
+    while (answer := httpx2.get(f"http://127.0.0.1:{port}/readyz", timeout=WAIT_S)).status_code == 503:
+        assert time.monotonic() < deadline, answer.text
+    told: dict[str, str] = answer.json()
+    return told
 
 
 @contextlib.contextmanager
@@ -93,13 +97,12 @@ def _up(installation: Installation, data_dir: Path, port: int, **settings: str) 
 
 
 def test_everything_starts_says_where_it_is_and_ends_at_ctrl_c(installation: Installation, data_dir: Path) -> None:
-    port = _free_port()
+    port = free_port()
     with _up(installation, data_dir, port) as up:
         up.until("memhub is up")
         up.until(f"http://127.0.0.1:{port}/mcp")
         up.until(f"embedded, in {data_dir}")
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=WAIT_S) as answer:
-            assert json.load(answer)["database"] == "ok"
+        assert _ready(port)["database"] == "ok"
         family = psutil.Process(up.process.pid).children(recursive=True)
         names = " ".join(" ".join(member.cmdline()) for member in family)
         for part in ("memhub-server --http", "--queues embed", "--queues counters,retention"):
@@ -114,7 +117,7 @@ def test_everything_starts_says_where_it_is_and_ends_at_ctrl_c(installation: Ins
 def test_a_process_that_ends_by_itself_ends_the_others_with_a_line_that_says_so(
     installation: Installation, data_dir: Path
 ) -> None:
-    with _up(installation, data_dir, _free_port()) as up:
+    with _up(installation, data_dir, free_port()) as up:
         up.until("memhub is up")
         family = psutil.Process(up.process.pid).children(recursive=True)
         next(member for member in family if "--http" in member.cmdline()).kill()
@@ -138,7 +141,7 @@ def test_the_board_stays_in_sight_and_says_who_may_call(installation: Installati
     environment = {"MEMHUB_DATA_DIR": str(data_dir)}
     made = installation.run("token", "create", "--tenant", "acme", environment=environment)
     assert made.returncode == 0
-    with _up(installation, data_dir, _free_port()) as up:
+    with _up(installation, data_dir, free_port()) as up:
         up.until("access     a token")
         up.until("/mcp --token TOKEN")
         # It comes as a surprise to who connects a second repository.
@@ -166,7 +169,7 @@ def test_what_a_client_s_server_started_outlives_it_and_that_is_said(
     embedded.ensure_running(data_dir)
     assert fleet.ensure_worker(data_dir, settings)
     try:
-        with _up(installation, data_dir, _free_port()) as up:
+        with _up(installation, data_dir, free_port()) as up:
             up.until("A client's server has started a worker already")
             up.until("memhub is up")
             up.process.send_signal(signal.SIGINT)
@@ -182,13 +185,14 @@ def end_worker(data_dir: Path) -> None:
     for process in psutil.process_iter(["cmdline", "environ"]):
         mine = (process.info["environ"] or {}).get("MEMHUB_DATA_DIR") == str(data_dir)
         if mine and "--detached" in (process.info["cmdline"] or ()):
-            process.kill()
-            process.wait(WAIT_S)
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+                process.wait(WAIT_S)
 
 
 def test_ctrl_c_before_all_have_started_leaves_nothing(installation: Installation, data_dir: Path) -> None:
     # Without _Manager.terminate honcho raises here, and what it had started goes on.
-    with _up(installation, data_dir, _free_port()) as up:
+    with _up(installation, data_dir, free_port()) as up:
         up.until("started (pid=")
         family = psutil.Process(up.process.pid).children(recursive=True)
         up.process.send_signal(signal.SIGINT)

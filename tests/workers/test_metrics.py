@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import httpx2
 
 from shared.outbox import EMBED_QUEUE, Job, encode
 from tests import scraping
+from tests.ports import free_port
 from tests.scraping import Samples, at
 from tests.workers.conftest import Write
 from tests.workers.fake import FakeEmbedder
@@ -58,7 +58,8 @@ async def test_jobs_are_counted_by_task_and_outcome(
             samples, text = await scraped(
                 http,
                 lambda seen: (
-                    bool(jobs(seen, task="embed_revision", outcome="failed"))
+                    bool(at(seen, "memhub_database_up"))
+                    and bool(jobs(seen, task="embed_revision", outcome="failed"))
                     and bool(jobs(seen, task="embed_revision", outcome="succeeded"))
                 ),
             )
@@ -75,8 +76,7 @@ async def test_jobs_are_counted_by_task_and_outcome(
 async def test_a_worker_without_the_queue_of_embeddings_tells_on_the_port_that_it_is_given(
     database_url: str, data_dir: Path
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     settings = environment(database_url, data_dir, MEMHUB_EMBEDDING_PROVIDER="none")
     arguments = ("--queues", "counters,retention", "--endpoint", f"127.0.0.1:{port}")
     async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
