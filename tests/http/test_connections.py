@@ -29,7 +29,8 @@ UNREACHABLE = "postgresql://nobody@127.0.0.1:1/none"
 
 
 def test_a_crowd_of_silent_connections_keeps_nobody_out_and_the_log_short(tmp_path: Path) -> None:
-    with serving(tmp_path, files_max=str(FILES_MAX), MEMHUB_DATABASE_URL=UNREACHABLE, MEMHUB_API_KEY=KEY) as process:
+    wished = {"MEMHUB_HTTP_REQUEST_HEAD_TIMEOUT_S": "600", "MEMHUB_DATABASE_URL": UNREACHABLE, "MEMHUB_API_KEY": KEY}
+    with serving(tmp_path, files_max=str(FILES_MAX), **wished) as process:
         with _crowd(process, [b"", HALF] * (CROWD // 2)):
             assert _lives(process)
         assert _lives(process)
