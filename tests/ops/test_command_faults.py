@@ -6,9 +6,9 @@ import array
 import asyncio
 import fcntl
 import os
+import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -38,6 +38,7 @@ from shared import embedded, migrations
 from tests import forked
 from tests.ops import lively
 from tests.ops.conftest import ENTRIES, Installation, Ran
+from tests.ports import free_port
 
 WAIT_S = 60
 Met = TypeVar("Met")
@@ -171,12 +172,6 @@ def filled(use: str, folder: Path, *, memory: UUID | str = ID) -> list[str]:
     backup.write_bytes(b"PGDMP, and then no more of it")
     names = {"source": source, "backup": backup, "output": folder / "output", "memory": memory, "port": free_port()}
     return [word.format(**names) for word in use.split()]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def assert_one_line(err: str) -> None:
@@ -555,13 +550,25 @@ def test_an_impatient_ctrl_c_does_not_break_the_clean_up(
     assert process.stdout is not None
     while "calls project_use" not in process.stdout.readline():
         pass
-    for _ in range(3):
-        process.send_signal(signal.SIGINT)
-        time.sleep(POLL_S)
+    # While these stand still, the clean-up that the first one begins goes on until there was another.
+    family = psutil.Process(process.pid).children(recursive=True)
+    for child in family:
+        child.suspend()
+    process.send_signal(signal.SIGINT)
+    until(lambda: told_after_another(process))
+    for child in family:
+        with suppress(psutil.NoSuchProcess):
+            child.resume()
     status, _, err = interrupted(process)
 
     assert (status, err) == (130, "memhub: ending ...\nmemhub: interrupted.\n")
     assert list(folder.iterdir()) == []
+
+
+def told_after_another(process: subprocess.Popen[str]) -> bool:
+    assert process.stderr is not None
+    process.send_signal(signal.SIGINT)
+    return bool(select.select([process.stderr], [], [], POLL_S)[0])
 
 
 def test_ctrl_c_while_a_client_s_file_is_read_leaves_it_as_it_was(
