@@ -6,16 +6,16 @@ import os
 import shutil
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
-import pytest
 
 from shared.embedded import stop
 from tests.server.processes import INITIALIZE, PRODUCT, Raw, running
 from tests.server.test_end_to_end import answered
 
-REVIVED_S = 60
+REVIVED_S = 150
 
 
 def begun(raw: Raw) -> str:
@@ -34,7 +34,6 @@ def begun(raw: Raw) -> str:
         time.sleep(1)
 
 
-@pytest.mark.timeout(180)
 def test_a_server_brings_back_what_was_killed_beside_it(tmp_path: Path) -> None:
     """Fails without the look for BackendUnavailable in Postgres.connection."""
     data_dir = tmp_path / "data"
@@ -53,7 +52,7 @@ def test_a_server_brings_back_what_was_killed_beside_it(tmp_path: Path) -> None:
                 answer = raw.result(f"try {number}")
                 if not answer.get("isError"):
                     break
-                assert "BACKEND_UNAVAILABLE" in answer["content"][0]["text"]
+                assert answer["_meta"]["retryable"], answer
                 assert time.monotonic() < deadline, answer
             assert [hit["content"] for hit in answer["structuredContent"]["results"]] == ["Kept through it all."]
     finally:
@@ -61,18 +60,30 @@ def test_a_server_brings_back_what_was_killed_beside_it(tmp_path: Path) -> None:
         stop(data_dir)
 
 
+def _delete(data_dir: Path) -> None:
+    """What is at work in it, and makes files there, does not keep it."""
+    deadline = time.monotonic() + REVIVED_S
+    while data_dir.exists():
+        assert time.monotonic() < deadline
+        shutil.rmtree(data_dir, ignore_errors=True)
+
+
 def _kill_beside(data_dir: Path, *, database: bool = True) -> None:
     """The worker that was detached, and with it the database's own processes."""
-    for process in psutil.process_iter(["cmdline", "environ"]):
-        if "--detached" in (process.info["cmdline"] or ()) and (process.info["environ"] or {}).get(
-            "MEMHUB_DATA_DIR"
-        ) == str(data_dir):
-            process.kill()
+    workers = [
+        process
+        for process in psutil.process_iter(["cmdline", "environ"])
+        if "--detached" in (process.info["cmdline"] or ())
+        and (process.info["environ"] or {}).get("MEMHUB_DATA_DIR") == str(data_dir)
+    ]
+    for worker in workers:
+        with suppress(psutil.NoSuchProcess):
+            worker.kill()
+    psutil.wait_procs(workers, timeout=REVIVED_S)
     if database:
         os.kill(int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
 
 
-@pytest.mark.timeout(180)
 def test_a_write_to_a_data_folder_that_was_deleted_is_never_called_done(tmp_path: Path) -> None:
     """Fails without the ground in opening.opened: PostgreSQL answers from deleted files for up to a minute."""
     data_dir = tmp_path / "data"
@@ -86,14 +97,13 @@ def test_a_write_to_a_data_folder_that_was_deleted_is_never_called_done(tmp_path
         answered(raw, "memory_remember", content="This too.")
         postmaster = psutil.Process(int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0]))
         _kill_beside(data_dir, database=False)
-        shutil.rmtree(data_dir)
+        _delete(data_dir)
         raw.call("lost", "memory_remember", content="Lost?")
         assert "The files of the database are gone" in raw.result("lost")["content"][0]["text"]
         postmaster.send_signal(signal.SIGQUIT)
         postmaster.wait(REVIVED_S)
 
 
-@pytest.mark.timeout(180)
 def test_a_data_folder_that_was_deleted_is_told_and_the_next_start_begins_anew(tmp_path: Path) -> None:
     """Fails without the ground in opening.opened: calls told of a bug, the counting ended the server."""
     data_dir = tmp_path / "data"
@@ -104,7 +114,7 @@ def test_a_data_folder_that_was_deleted_is_told_and_the_next_start_begins_anew(t
         assert begun(raw) == "created"
         postmaster = psutil.Process(int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0]))
         _kill_beside(data_dir, database=False)
-        shutil.rmtree(data_dir)
+        _delete(data_dir)
         # On a connection that is open, of a table that was not touched yet.
         raw.call("gone", "memory_remember", content="Kept?")
         assert "The files of the database are gone" in raw.result("gone")["content"][0]["text"]
