@@ -18,7 +18,7 @@ import psycopg
 
 from tests.database import Cluster
 
-START_S = 10
+START_S = 60
 SESSIONS = 2
 """Fewer than clients, so that every session is shared."""
 

@@ -23,7 +23,7 @@ from typing import IO
 from tests.forkserver import NUMBER
 
 ROOT = Path(__file__).parents[1]
-END_S = 10
+END_S = 60
 _ONE_AT_A_TIME = threading.Lock()
 
 

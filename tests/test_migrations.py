@@ -14,7 +14,7 @@ import pytest
 from shared import migrations
 from shared.errors import BackendBusy, ConfigurationError, SchemaMismatch
 
-BLOCKED_S = 10
+BLOCKED_S = 60
 
 _ONE = "CREATE TABLE memhub.one (id int);"
 _TWO = "CREATE TABLE memhub.two (id int);"

@@ -29,7 +29,7 @@ class Site:
     def __init__(self, address: str) -> None:
         self.address = address
         # The certificates of the machine, 55 ms to read, are no use here.
-        self.client = httpx2.AsyncClient(base_url=address, timeout=30, verify=False)
+        self.client = httpx2.AsyncClient(base_url=address, timeout=60, verify=False)
 
     async def get(self, path: str, **query: Any) -> httpx2.Response:
         return await self.client.get(f"/ops{path}", params=query or None)
@@ -84,7 +84,7 @@ async def serving(app: AsgiApp) -> AsyncIterator[str]:
     """The address of an application on a port of its own."""
     server = _Server(uvicorn.Config(app, host=HOST, port=0, http="h11", log_config=None, ws="none", lifespan="off"))
     running = asyncio.create_task(server.serve())
-    await asyncio.wait_for(server.listening.wait(), 30)
+    await asyncio.wait_for(server.listening.wait(), 60)
     try:
         yield f"http://{HOST}:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:

@@ -11,7 +11,7 @@ import pytest
 
 from shared.embedded import GroundWatch, postmaster
 
-ENDED_S = 10
+ENDED_S = 60
 
 Server = subprocess.Popen[bytes]
 

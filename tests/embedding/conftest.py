@@ -52,7 +52,7 @@ def serve() -> Serve:
         stop = asyncio.Event()
         endpoint = Endpoint(app, place=place, claim_interval_s=0.02)
         running = asyncio.create_task(endpoint.run(stop))
-        await asyncio.wait_for(endpoint.serving.wait(), 5)
+        await asyncio.wait_for(endpoint.serving.wait(), 30)
         try:
             yield endpoint
         finally:

@@ -50,7 +50,7 @@ class Runtime:
         self.requests.append((request.path_params["model"], body))
         if self.meeting is not None:
             try:
-                await asyncio.wait_for(self.meeting.wait(), 5)
+                await asyncio.wait_for(self.meeting.wait(), 30)
             except (TimeoutError, asyncio.BrokenBarrierError):
                 return JSONResponse({}, status_code=400)
         if self.status != 200:
@@ -79,7 +79,7 @@ def made(aws: None) -> Iterator[Made]:
 
     def making(endpoint: Endpoint, *, name: str, dimension: int | None = None) -> BedrockEmbedder:
         url = f"http://127.0.0.1:{endpoint.port}"
-        opened.append(BedrockEmbedder(name=name, dimension=dimension, endpoint_url=url, timeout_s=5))
+        opened.append(BedrockEmbedder(name=name, dimension=dimension, endpoint_url=url, timeout_s=60))
         return opened[-1]
 
     yield making
@@ -213,7 +213,7 @@ async def test_a_refusal_at_the_start_is_a_bad_setting(serve: Serve) -> None:
 
 
 def bare(name: str, dimension: int | None) -> BedrockEmbedder:
-    return BedrockEmbedder(name=name, dimension=dimension, endpoint_url=None, timeout_s=5)
+    return BedrockEmbedder(name=name, dimension=dimension, endpoint_url=None, timeout_s=60)
 
 
 def test_a_dimension_that_the_model_lacks_is_refused() -> None:

@@ -103,7 +103,7 @@ class RawClient:
 def plain(url: str, *, address: str | None = None) -> httpx2.AsyncClient:
     """Without the certificates of the machine, whose reading costs 55 ms a client; from an `address` of loopback."""
     transport = httpx2.AsyncHTTPTransport(verify=False, local_address=address)
-    return httpx2.AsyncClient(base_url=url, timeout=30, transport=transport)
+    return httpx2.AsyncClient(base_url=url, timeout=60, transport=transport)
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ OPTIONAL = {"docs_search"}
 async def test_the_sdk_s_client_calls_everything_with_real_data(server: Process, mode: str) -> None:
     headers = {"X-Memory-Tenant": f"python-{mode}"}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
         Client(streamable_http_client(f"{server.url}/mcp", http_client=http), mode=mode) as client,
     ):
         called = await _use_every_tool(client)

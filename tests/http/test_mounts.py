@@ -50,7 +50,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory, module_database_url: str) -
 
 
 def browser(process: Process) -> httpx2.Client:
-    return httpx2.Client(base_url=process.url, timeout=30)
+    return httpx2.Client(base_url=process.url, timeout=60)
 
 
 def test_the_distribution_offers_the_dashboard() -> None:

@@ -131,7 +131,6 @@ class Worker:
         return self.chance.sample(list(self.world.seen), count)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", [20260101])
 async def test_crossing_writes_meet_no_error_and_no_deadlock(database_url: str, model: int, seed: int) -> None:
     # Fails when the statement lock orders by anything that differs between callers, and without its FOR UPDATE.

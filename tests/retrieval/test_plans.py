@@ -43,7 +43,6 @@ SELECT $1, replaced.id, 1, model.id, 3, 0, '[1, 0, 0]' FROM replaced CROSS JOIN 
 """
 
 
-@pytest.mark.timeout(180)
 async def test_words_are_looked_up_and_common_ones_bounded(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     owner = await asyncpg.connect(database_url)
     scope = await project(owner, "large", MEMORIES)

@@ -22,7 +22,7 @@ from shared.retrieval.requests import Search
 from shared.retrieval.terms import Asked
 from tests.server.memory import InMemory, project_id
 
-SOON_S = 5
+SOON_S = 60
 
 
 @dataclass
