@@ -18,7 +18,7 @@ from shared.memories.requests import Remember, Revise
 from shared.memories.revise import revise
 from shared.settings import Settings
 from tests.workers.conftest import AUTHOR, Write, vectors
-from tests.workers.fake import FakeEmbedder
+from tests.workers.fake import HELD_S_MAX, FakeEmbedder
 from tests.workers.waiting import until, until_blocked
 from workers import embedder as embedding
 from workers.embedder import EmbedderActor
@@ -426,7 +426,7 @@ async def test_the_pause_of_a_refused_row_is_no_lease(
     model_goes_on = threading.Event()
 
     def hang() -> None:
-        assert model_goes_on.wait(30)
+        assert model_goes_on.wait(HELD_S_MAX)
 
     for number in (1, 2):
         await write(f"Fact {number}")
@@ -473,7 +473,7 @@ async def test_what_is_settled_is_in_hand_no_more(
             passing.pop()
             return
         entered.set()
-        assert model_goes_on.wait(30)
+        assert model_goes_on.wait(HELD_S_MAX)
 
     fake.fail = hang
     memory, _ = await write("One fact"), await write("Another fact")
@@ -626,7 +626,7 @@ async def test_the_backfill_leaves_a_memory_that_is_being_revised_and_does_not_w
     await transaction.start()
     request = Revise(memory_id=memory.memory_id, expected_revision=1, content="Revised")
     await revise(server_connection, scope, AUTHOR, request)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await embedder.backfill()
     await transaction.rollback()
 

@@ -98,7 +98,7 @@ async def test_two_folders_take_different_deltas(
     transaction = server_connection.transaction()
     await transaction.start()
     assert await server_connection.fetchval(folder._FOLD, 2) == 2
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await folding.fold()
     await transaction.commit()
     await folding.fold()

@@ -85,7 +85,7 @@ async def test_a_memory_that_a_writer_holds_is_left_for_the_next_run(
     transaction = server_connection.transaction()
     await transaction.start()
     await revise(server_connection, scope, AUTHOR, request)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await reaping.reap()
     await transaction.commit()
     await reaping.reap()
@@ -104,7 +104,7 @@ async def test_what_gives_way_to_a_writer_is_not_audited_again(
     transaction = server_connection.transaction()
     await transaction.start()
     await remember(server_connection, scope, AUTHOR, Remember(content="Said again"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await reaping.reap()
     await transaction.commit()
     await reaping.reap()

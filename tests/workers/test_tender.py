@@ -92,7 +92,7 @@ async def test_two_tenders_take_a_job_up_once(
     transaction = server_connection.transaction()
     await transaction.start()
     await server_connection.fetch(tender._TAKE_UP, ["embed"], 30, 8, 10)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await tending.tend()
     await transaction.commit()
 
