@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-WAIT_S = 60.0
+WAIT_S = 180.0
 
 
 def python(code: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:

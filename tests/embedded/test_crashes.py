@@ -91,7 +91,7 @@ def test_a_killed_server_that_nobody_reaped_does_not_block_the_next(data_dir: Pa
     killed.kill()
     until(lambda: killed.status() == psutil.STATUS_ZOMBIE)
 
-    embedded.ensure_running(data_dir, timeout_s=20)
+    embedded.ensure_running(data_dir)
 
     assert _stored(cluster.dsn) == [(42,)]
     os.waitpid(killed.pid, 0)
@@ -109,7 +109,7 @@ def test_a_stranger_with_the_pid_of_a_killed_server_does_not_block_the_next(data
         noted.write_text("\n".join([str(stranger.pid), *lines[1:]]) + "\n")
         os.chown(noted, owner.st_uid, owner.st_gid)
 
-        embedded.ensure_running(data_dir, timeout_s=20)
+        embedded.ensure_running(data_dir)
 
         assert stranger.poll() is None
     assert _stored(cluster.dsn) == [(42,)]
@@ -143,7 +143,7 @@ def test_an_empty_pid_file_of_a_crash_does_not_block_the_next(data_dir: Path) ->
     os.chown(noted, owner.st_uid, owner.st_gid)
     os.utime(noted, (0, 0))
 
-    embedded.ensure_running(data_dir, timeout_s=20)
+    embedded.ensure_running(data_dir)
 
 
 def test_sessions_that_outlive_their_server_are_waited_for(data_dir: Path) -> None:

@@ -12,11 +12,11 @@ import pytest
 
 from shared import embedded
 from shared.embedded import logfile
-from tests.embedded.processes import output_of, postmaster_pid, python
+from tests.embedded.processes import WAIT_S, output_of, postmaster_pid, python
 
 START = """
 import sys; from pathlib import Path; from shared.embedded import ensure_running
-cluster = ensure_running(Path(sys.argv[1]))
+cluster = ensure_running(Path(sys.argv[1]), timeout_s=120)
 print(cluster.dsn, flush=True)
 """
 
@@ -84,7 +84,7 @@ def test_the_server_is_off_the_pipes_and_the_session_of_its_starter(data_dir: Pa
     """Holds by stdin, stdout and stderr in Programs.start, and by pg_ctl's own session."""
     starter = python("import os; print(os.getpid(), flush=True)\n" + START, data_dir, start_new_session=True)
 
-    out, err = starter.communicate(timeout=60)  # returns when no process has the pipes open any more
+    out, err = starter.communicate(timeout=WAIT_S)  # returns when no process has the pipes open any more
 
     assert (out.count("\n"), err) == (2, "")
     assert embedded.is_running(data_dir)
