@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import psycopg
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from shared import migrations
 from tests.database import Cluster, Databases, running_cluster
@@ -29,6 +31,13 @@ LONGEST = (
     "tests/workers/test_detached.py",
     "tests/soak/test_restart.py",
 )
+
+
+# How long an example takes says something of the machine. Before the tests are read: they inherit it there.
+hypothesis_settings.register_profile(
+    "patient", parent=hypothesis_settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("patient")
 
 
 def pytest_configure() -> None:

@@ -39,7 +39,9 @@ prose = st.lists(st.tuples(words, separators), min_size=1, max_size=400).map(
 )
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(content=prose)
 def test_every_character_of_any_content_lies_in_a_chunk(embedder: Embedder, content: str) -> None:
     starts = embedder.token_starts(content)
