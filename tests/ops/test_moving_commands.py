@@ -6,7 +6,8 @@ import asyncio
 import json
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,6 +18,7 @@ import psycopg
 import pytest
 
 from ops import moving_commands
+from ops.moving.batches import BATCH_ROWS
 from ops.moving.detection import Format
 from shared import checker, projects
 from shared.settings import Settings
@@ -36,6 +38,22 @@ def many(tmp_path: Path) -> Path:
     return path
 
 
+@asynccontextmanager
+async def held_at_its_second_batch(connection: asyncpg.Connection) -> AsyncIterator[None]:
+    """An import that begins in the block has written one batch when it ends, and stands in the next."""
+    await connection.execute(
+        f"""CREATE FUNCTION memhub.hold() RETURNS trigger LANGUAGE plpgsql AS $$
+           BEGIN
+               IF (SELECT count(*) FROM memhub.memories) > {BATCH_ROWS} THEN PERFORM pg_advisory_xact_lock(1); END IF;
+               RETURN NULL;
+           END $$;
+           CREATE TRIGGER hold AFTER INSERT ON memhub.memories EXECUTE FUNCTION memhub.hold();
+           SELECT pg_advisory_lock(1)"""
+    )
+    yield
+    await until(connection, "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+
+
 async def until(connection: asyncpg.Connection, sql: str) -> None:
     async with asyncio.timeout(memhub.TIMEOUT_S):
         while not await connection.fetchval(sql):
@@ -46,16 +64,17 @@ async def test_an_import_that_was_killed_goes_on_without_a_double(
     connection: asyncpg.Connection, database_url: str, many: Path
 ) -> None:
     # Fails when ids are random (`memory_id` of entries) or a batch is more than one transaction.
-    process = memhub.start("import", str(many), "--project", "many", MEMHUB_DATABASE_URL=database_url)
-    await until(connection, "SELECT count(*) > 0 FROM memhub.memories")
+    async with held_at_its_second_batch(connection):
+        process = memhub.start("import", str(many), "--project", "many", MEMHUB_DATABASE_URL=database_url)
     process.kill()
     process.communicate()
+    await connection.execute("SELECT pg_advisory_unlock(1)")
     before = await connection.fetchval("SELECT count(*) FROM memhub.memories")
 
     again = memhub.run("import", str(many), "--project", "many", MEMHUB_DATABASE_URL=database_url)
 
     assert again.returncode == 0, again.stderr
-    assert 0 < before < MANY
+    assert before == BATCH_ROWS
     assert f"{MANY - before:,} imported, {before:,} there already" in again.stdout
     for table in ("memories", "memory_revisions", "live_memories", "attestations"):
         assert await connection.fetchval(f"SELECT count(*) FROM memhub.{table}") == MANY
@@ -66,8 +85,8 @@ async def test_an_import_that_was_killed_goes_on_without_a_double(
 async def test_an_import_that_is_interrupted_says_how_it_goes_on(
     connection: asyncpg.Connection, database_url: str, many: Path
 ) -> None:
-    process = memhub.start("import", str(many), "--project", "many", MEMHUB_DATABASE_URL=database_url)
-    await until(connection, "SELECT count(*) > 0 FROM memhub.memories")
+    async with held_at_its_second_batch(connection):
+        process = memhub.start("import", str(many), "--project", "many", MEMHUB_DATABASE_URL=database_url)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=memhub.TIMEOUT_S)
 
