@@ -9,7 +9,7 @@ NORTH, EAST = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 
 
 async def close(
-    searcher: Searcher, content: str, vector: Vector | None = None, deadline_s: float = 5
+    searcher: Searcher, content: str, vector: Vector | None = None, deadline_s: float = 60
 ) -> tuple[Similar, ...] | None:
     client = searcher.client
     written = await client.saved(content)
