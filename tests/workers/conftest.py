@@ -34,7 +34,7 @@ def data_dir() -> Iterator[Path]:
 
 @pytest.fixture
 def settings(database_url: str, data_dir: Path) -> Settings:
-    return Settings(database_url=database_url, data_dir=data_dir, job_backoff_s=0.01, embedding_lease_s=5)
+    return Settings(database_url=database_url, data_dir=data_dir, job_backoff_s=0.01, embedding_lease_s=60)
 
 
 @pytest.fixture
