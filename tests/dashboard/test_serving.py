@@ -35,7 +35,7 @@ async def test_it_says_where_it_is_and_ends_with_ctrl_c(database_url: str, tmp_p
     line = (await asyncio.wait_for(process.stdout.readline(), WAIT_S)).decode()
     address = re.search(r"http://127\.0\.0\.1:\d+/ops/", line)
     assert address is not None, line
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=WAIT_S) as client:
         shown = await client.get(address[0])
         home = await client.get(address[0].removesuffix("ops/"))
     process.send_signal(signal.SIGINT)
@@ -57,7 +57,7 @@ async def test_it_says_that_a_token_is_asked_for_once_there_is_one(
     lines = [(await asyncio.wait_for(process.stdout.readline(), WAIT_S)).decode() for _ in range(2)]
     address = re.search(r"http://127\.0\.0\.1:\d+/ops/", lines[0])
     assert address is not None, lines
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=WAIT_S) as client:
         missing = await client.get(f"{address[0]}nowhere")
     process.send_signal(signal.SIGINT)
     _, complaint = await asyncio.wait_for(process.communicate(), WAIT_S)

@@ -147,7 +147,7 @@ async def test_the_signal_handlers_of_the_worker_stay(app: ASGIApp, folder: Path
 async def test_a_foreign_client_gets_an_answer_over_the_socket(app: ASGIApp, folder: Path, serve: Serve) -> None:
     path = folder / "embedder.sock"
     transport = httpx2.AsyncHTTPTransport(uds=str(path))
-    async with serve(app, Place(path=path)), httpx2.AsyncClient(transport=transport) as client:
+    async with serve(app, Place(path=path)), httpx2.AsyncClient(transport=transport, timeout=WAIT_S) as client:
         assert (await client.get("http://embedder/healthz")).status_code == 200
         assert (await client.get("http://embedder/nowhere")).status_code == 404
 

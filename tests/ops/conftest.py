@@ -68,6 +68,12 @@ def memhub(installation: Installation) -> Callable[..., Ran]:
     return installation.run
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks an endpoint in the process of the test waits for its answer."""
+    monkeypatch.setattr("ops.asking.ASKED_MAX_S", 60.0)
+
+
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
     return Settings(database_url=database_url, data_dir=tmp_path / "data", tenant=TENANT)

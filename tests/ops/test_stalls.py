@@ -45,12 +45,6 @@ async def new(connection: asyncpg.Connection) -> RegisteredModel:
     return await registry.learn_dimension(connection, begun.model, NEW)
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asks an endpoint waits for its answer."""
-    monkeypatch.setattr("ops.asking.ASKED_MAX_S", 60.0)
-
-
 @pytest.fixture
 async def embedder() -> AsyncIterator[QueryEmbedder]:
     """An endpoint that serves the old model alone."""

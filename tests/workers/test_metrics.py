@@ -49,7 +49,10 @@ async def test_jobs_are_counted_by_task_and_outcome(
     stray = Job(EMBED_QUEUE, "made-up-by-somebody", {})
     await connection.execute(DEFER, encode(bad, stray))
     transport = httpx2.AsyncHTTPTransport(uds=str(data_dir / "run" / "embedder.sock"))
-    async with model_server(fake) as provider, httpx2.AsyncClient(transport=transport, base_url="http://x") as http:
+    async with (
+        model_server(fake) as provider,
+        httpx2.AsyncClient(transport=transport, base_url="http://x", timeout=WAIT_S) as http,
+    ):
         settings = environment(database_url, data_dir, **provider, MEMHUB_JOB_ATTEMPTS_MAX="2")
         with worker("--queues", "embed", environment=settings):
             await until(connection, "SELECT EXISTS (SELECT FROM memhub.embedding_models)")
@@ -79,7 +82,7 @@ async def test_a_worker_without_the_queue_of_embeddings_tells_on_the_port_that_i
     port = free_port()
     settings = environment(database_url, data_dir, MEMHUB_EMBEDDING_PROVIDER="none")
     arguments = ("--queues", "counters,retention", "--endpoint", f"127.0.0.1:{port}")
-    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
+    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=WAIT_S) as http:
         with worker(*arguments, environment=settings):
             samples, _text = await scraped(
                 http,

@@ -20,7 +20,7 @@ from tests.workers.conftest import Write
 from tests.workers.fake import FakeEmbedder
 from tests.workers.processes import SOON_FORGOTTEN, environment, model_server, ran, stopped, worker
 from tests.workers.test_embedder import WHOLE
-from tests.workers.waiting import until
+from tests.workers.waiting import WAIT_S, until
 
 ALL_SUCCEEDED = (
     "SELECT NOT EXISTS (SELECT FROM procrastinate_jobs WHERE status <> 'succeeded' AND task_name = 'embed_revision')"
@@ -259,7 +259,7 @@ async def test_the_endpoint_serves_the_vectors_of_queries(
         with worker("--queues", "embed", environment=environment(database_url, data_dir, **provider)):
             await until(connection, REGISTERED)
             transport = httpx2.AsyncHTTPTransport(uds=str(data_dir / "run" / "embedder.sock"))
-            async with httpx2.AsyncClient(transport=transport) as client:
+            async with httpx2.AsyncClient(transport=transport, timeout=WAIT_S) as client:
                 answer = await client.post("http://embedder/v1/embeddings", json={"model": "fake", "input": "query"})
 
     assert answer.status_code == 200
