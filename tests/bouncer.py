@@ -18,7 +18,7 @@ import psycopg
 
 from tests.database import Cluster
 
-START_S = 60
+START_S = 120
 SESSIONS = 2
 """Fewer than clients, so that every session is shared."""
 

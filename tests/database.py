@@ -23,7 +23,7 @@ from shared.embedded.account import Account
 from shared.embedded.binaries import install_for
 
 INSTALLATIONS = {"18": "pginstall18", "16": "pginstall"}
-START_S = 60
+START_S = 120
 POLL_S = 0.02
 ROOM_BYTES = 1 << 30
 

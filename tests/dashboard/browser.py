@@ -20,7 +20,7 @@ import orjson
 from tests import node
 
 PROGRAM = next((name for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)), None)
-ANSWER_S = 60
+ANSWER_S = 120
 AXE = node.MODULES / "axe-core" / "axe.min.js"
 """Deque's rules of accessibility (WCAG 2), which `make test` gets from npm."""
 SHOTS = os.environ.get("MEMHUB_TEST_SHOTS")

@@ -16,7 +16,7 @@ import httpx2
 from shared import api_tokens
 
 ROOT = Path(__file__).parents[2]
-WAIT_S = 60
+WAIT_S = 120
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from ops.main import main; main()"
 
 

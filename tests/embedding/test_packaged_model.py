@@ -85,7 +85,7 @@ def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=180,
         env={"PYTHONPATH": ":".join(sys.path), **environment},
     )
 
@@ -111,7 +111,7 @@ def test_loading_it_touches_no_network_and_writes_no_file(tmp_path: Path) -> Non
     """A home that stays empty fails without ORT_DISABLE_TELEMETRY in workers/embedding/__init__.py."""
     environment = {**os.environ, "HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", OFFLINE], env=environment, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", OFFLINE], env=environment, capture_output=True, text=True, check=False, timeout=180
     )
     assert done.stdout.strip() == "(1, 384)", done.stderr
     assert list(tmp_path.rglob("*")) == []

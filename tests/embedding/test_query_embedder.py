@@ -187,5 +187,5 @@ print(sorted((set(sys.modules) - before) & heavy))
 
 
 def test_the_client_brings_no_heavy_import_into_a_server() -> None:
-    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True, timeout=180)
     assert done.stdout.strip() == "[]"

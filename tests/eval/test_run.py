@@ -22,7 +22,7 @@ from tests.eval.vectors import Embeddings
 LIMITS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 100)
 BUDGETS = (100, 150, 250, 400, 600, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000)
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1_800)
 
 
 @dataclass(slots=True)

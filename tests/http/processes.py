@@ -16,7 +16,7 @@ from typing import Any
 from tests import forked
 from tests.server.processes import PRODUCT, environment
 
-WAIT_S = 60.0
+WAIT_S = 120.0
 PRODUCT_HTTP = (*PRODUCT, "--http")
 
 Popen = subprocess.Popen[str] | forked.Forked

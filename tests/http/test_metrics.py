@@ -17,7 +17,7 @@ from tests.http.processes import Process, serving
 from tests.scraping import Samples, at
 
 OWN = "tenant-of-this-test"
-WAIT_S = 60
+WAIT_S = 120
 SECRET = "ghp_" + "a1B2" * 9
 
 

@@ -123,7 +123,7 @@ def test_the_fleet_runs_through_a_pooler_and_listens_beside_it(
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
         assert ran.returncode == 0, ran.stderr

@@ -11,7 +11,7 @@ import asyncpg
 
 from shared import checker
 
-WAIT_S = 60
+WAIT_S = 120
 
 # Plans are made as the pool of writers makes them. A deadlock is looked for after 20 ms and not after a second.
 _SETTINGS = {"plan_cache_mode": "force_generic_plan", "jit": "off", "deadlock_timeout": "20ms"}

@@ -19,7 +19,7 @@ from tests.memories.clients import TENANT, Client
 from tests.ops import lively
 
 ROOT = Path(__file__).parents[2]
-WAIT_S = 60
+WAIT_S = 120
 ENTRIES = {"memhub": "ops.main", "memhub-server": "server.main", "memhub-worker": "workers.main"}
 
 Ran = subprocess.CompletedProcess[str]

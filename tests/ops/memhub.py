@@ -10,7 +10,7 @@ from pathlib import Path
 from tests import forked
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 
 _BOOT = "from ops.cli import main; main()"
 

@@ -40,7 +40,7 @@ from tests.ops import lively
 from tests.ops.conftest import ENTRIES, Installation, Ran
 from tests.ports import free_port
 
-WAIT_S = 60
+WAIT_S = 120
 Met = TypeVar("Met")
 POLL_S = 0.02
 NOWHERE = "postgresql://nobody@127.0.0.1:1/none"

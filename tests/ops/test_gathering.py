@@ -18,7 +18,7 @@ from shared.settings import Settings
 _IS_GATHERED = """
 SELECT 'fastupdate=on' = ANY (reloptions) FROM pg_class WHERE oid = 'memhub.live_memories_document'::regclass
 """
-WAIT_S = 60
+WAIT_S = 120
 _LEFT_PAGES = "SELECT gin_clean_pending_list('memhub.live_memories_document')"
 
 

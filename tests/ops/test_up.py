@@ -22,7 +22,7 @@ from shared.settings import Settings
 from tests.ops.conftest import Installation
 from tests.ports import free_port
 
-WAIT_S = 60.0
+WAIT_S = 120.0
 
 
 class Up:

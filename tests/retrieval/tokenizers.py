@@ -33,7 +33,7 @@ def counts(texts: Sequence[str]) -> list[tuple[int, ...]]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=180,
     )
     pieces = _word_pieces()
     return [

@@ -71,4 +71,4 @@ def test_screening_opens_no_file_no_socket_and_no_process() -> None:
 
 
 def _run(program: str) -> None:
-    subprocess.run([sys.executable, "-W", "error", "-c", "import sys\n" + dedent(program)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-W", "error", "-c", "import sys\n" + dedent(program)], check=True, timeout=180)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-WAIT_S = 60.0
+WAIT_S = 120.0
 CHILD = ("-m", "tests.server.child")
 PRODUCT = ("-c", "from server.main import main; main()")
 INITIALIZE = {

@@ -26,7 +26,7 @@ from shared.settings import Settings
 from tests.server.memory import InMemory, project_id, with_project
 from tests.server.processes import INITIALIZE, running
 
-WAIT_S = 60.0
+WAIT_S = 120.0
 ROUND_S = 0.01
 
 

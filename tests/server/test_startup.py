@@ -49,7 +49,7 @@ def test_nothing_heavy_is_imported_before_the_tools_are_listed(tmp_path: Path) -
         text=True,
         env=environment(tmp_path),
         cwd=ROOT,
-        timeout=30,
+        timeout=180,
         check=True,
     )
     assert "loaded:" in ran.stderr.splitlines()

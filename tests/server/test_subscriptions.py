@@ -22,7 +22,7 @@ from tests.server.memory import InMemory, project_id, with_project
 
 MEMORY_ID = UUID("00000000-0000-4000-8000-000000000001")
 URI = f"memory://memories/{MEMORY_ID}"
-WAIT_S = 60.0
+WAIT_S = 120.0
 
 
 def changed(tenant: str = "local", *, conversation: str | None = None, event: str = "revised") -> Change:

@@ -15,7 +15,7 @@ from shared import embedded
 from shared.fleet import is_worker_alive
 from tests.http.processes import PRODUCT_HTTP, Process, serving
 
-FLEET_S = 60.0
+FLEET_S = 120.0
 
 
 @contextmanager

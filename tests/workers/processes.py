@@ -17,7 +17,7 @@ from workers.embedding.inference import Inference
 from workers.embedding.serving import Endpoint, Place
 
 ROOT = Path(__file__).parents[2]
-EXIT_S = 60
+EXIT_S = 120
 
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from workers.main import main; main()"
 

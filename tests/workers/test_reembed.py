@@ -122,7 +122,7 @@ def told(settings: Mapping[str, str]) -> dict[str, Any]:
 
 
 async def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = await asyncio.to_thread(process.communicate, timeout=60)
+    out, err = await asyncio.to_thread(process.communicate, timeout=2 * EXIT_S)
     return process.returncode, out, err
 
 

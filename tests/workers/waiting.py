@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncpg
 
-WAIT_S = 60.0
+WAIT_S = 120.0
 POLL_S = 0.02
 
 
