@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from tests.collector import Collector, collecting, told
+from tests.collector import WAIT_S, Collector, collecting, told
 from tests.http.callers import RawClient, client
 from tests.http.processes import Process, serving
-from tests.workers.processes import environment, ran
+from tests.workers.processes import environment, ran, worker
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SECRET = "Zanzibar keeps the harbour open."
 TAG = "tag-nobody-may-read"
+OWED = "SELECT FROM procrastinate_jobs WHERE task_name = 'embed_revision' AND status <> 'succeeded'"
 JOBS = "SELECT args FROM procrastinate_jobs WHERE task_name = 'embed_revision'"
+
+
+def embedding(database_url: str, folder: Path, collector: Collector) -> AbstractContextManager[object]:
+    """A worker that stays: one that ends gives what it has still to send a second."""
+    settings = environment(database_url, folder, **collector.settings)
+    return worker("--queues", "embed", "--no-endpoint", environment=settings)
 
 
 @pytest.fixture
@@ -60,13 +69,13 @@ async def test_one_trace_goes_from_the_call_over_its_statements_to_its_job_in_an
     """Fails without the connection class in shared/database.py, or the job's traceparent in shared/outbox.py."""
     async with client(traced.url, "2026-07-28", tenant="t") as raw:
         await remember(raw)
-    worked = ran("--once", "--queues", "embed", environment=environment(database_url, tmp_path, **collector.settings))
-    assert worked.returncode == 0, worked.stderr
-
     call = collector.named("memhub-server", "tools/call memory_remember")
     written = collector.named("memhub-server", "memories.remember")
-    job = collector.named("memhub-worker", "embed_revision")
-    claimed = collector.find("memhub-worker", lambda span: span.parent_span_id == job.span_id and span.name[0] == "e")
+    with embedding(database_url, tmp_path, collector):
+        job = collector.named("memhub-worker", "embed_revision")
+        claimed = collector.find(
+            "memhub-worker", lambda span: span.parent_span_id == job.span_id and span.name[0] == "e"
+        )
     assert {span.trace_id.hex() for span in (call, written, job, claimed)} == {TRACE}
     assert written.parent_span_id == job.parent_span_id == call.span_id
     assert told(job)["messaging.destination.name"] == "embed"
@@ -83,11 +92,11 @@ async def test_a_span_tells_nothing_of_what_was_said(
         await raw.refused("memory_remember", content="ghp_" + "a1B2" * 9)
         await raw.request("tools/call", {"name": "made-up-by-a-caller", "arguments": {"content": SECRET}})
         await raw.request("prompts/get", {"name": "made-up-by-a-caller"})
-    ran("--once", "--queues", "embed", environment=environment(database_url, tmp_path, **collector.settings))
+    with embedding(database_url, tmp_path, collector):
+        collector.named("memhub-worker", "embed_revision")
     for unknown in ("tools/call unknown", "prompts/get unknown"):
         collector.named("memhub-server", unknown)
     collector.named("memhub-server", "retrieval.candidates")
-    collector.named("memhub-worker", "embed_revision")
     sent = b"".join(collector.bodies)
     for said in ("Zanzibar", TAG, "harbour", "ghp_", "key-of-a-retry", "made-up", "INSERT"):
         assert said.encode() not in sent, said
@@ -111,9 +120,12 @@ async def test_a_trace_that_is_not_sampled_is_not_sampled_in_the_job_either(
     async with client(traced.url, "2026-07-28", tenant="t") as raw:
         await remember(raw, sampled=False)
         await raw.use("memory_search")
-    ran("--once", "--queues", "embed", environment=environment(database_url, tmp_path, **collector.settings))
     collector.named("memhub-server", "tools/call memory_search")
-    collector.named("memhub-worker", "sweep_embeddings")
+    with embedding(database_url, tmp_path, collector), psycopg.connect(database_url, autocommit=True) as database:
+        deadline = time.monotonic() + WAIT_S
+        while database.execute(OWED).fetchall():
+            assert time.monotonic() < deadline
+        collector.named("memhub-worker", "sweep_embeddings")
     assert all(span.trace_id.hex() != TRACE for _, span in collector.spans)
 
 
