@@ -153,7 +153,7 @@ def test_the_board_stays_in_sight_and_says_who_may_call(installation: Installati
 
 
 def test_the_key_of_the_operator_is_not_advised_for_a_client(installation: Installation, data_dir: Path) -> None:
-    with _up(installation, data_dir, _free_port(), MEMHUB_API_KEY="the-key") as up:
+    with _up(installation, data_dir, free_port(), MEMHUB_API_KEY="the-key") as up:
         up.until("access     MEMHUB_API_KEY, or a token")
         up.until('/mcp --token "$(memhub token create)"')
         up.process.send_signal(signal.SIGINT)
