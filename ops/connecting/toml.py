@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import MutableMapping, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from tomlkit.exceptions import ParseError, TOMLKitError
 from tomlkit.items import InlineTable
 
 from ops.connecting.errors import Malformed
+
+_LONE = re.compile(r"(?<!\r)\n")
 
 
 def read(text: str, path: Sequence[str] = ()) -> Any:
@@ -22,18 +25,19 @@ def read(text: str, path: Sequence[str] = ()) -> Any:
 
 def put(text: str, path: Sequence[str], value: Any) -> str:
     """The text with the table at the path, unchanged when it says so already. Raises Malformed."""
-    document = _parsed(text)
+    refused: Exception
     if read(text, path) == value:
         return text
     if read(text, path) is None and (appended := _appended(text, path, value)) is not None:
         return appended
-    try:
-        parent = _parent(document, path)
-        # Inside an inline table it must be one too.
-        parent[path[-1]] = tomlkit.item(value, parent if isinstance(parent, InlineTable) else None)
-        return _checked(document, path, value)
-    except TOMLKitError as refused:
-        raise Malformed(str(refused)) from None
+    for change in (_update, _replace):
+        try:
+            document = _parsed(text)
+            change(_parent(document, path), path[-1], value)
+            return _checked(text, document, path, value)
+        except (TOMLKitError, Malformed) as failure:
+            refused = failure
+    raise Malformed(str(refused)) from None
 
 
 def drop(text: str, path: Sequence[str]) -> str:
@@ -44,7 +48,7 @@ def drop(text: str, path: Sequence[str]) -> str:
         return cut
     document = _parsed(text)
     del _parent(document, path)[path[-1]]
-    return _checked(document, path, None)
+    return _checked(text, document, path, None)
 
 
 def is_bare(text: str, path: Sequence[str]) -> bool:
@@ -109,9 +113,30 @@ def _parent(document: tomlkit.TOMLDocument, path: Sequence[str]) -> MutableMappi
     return parent
 
 
-def _checked(document: tomlkit.TOMLDocument, path: Sequence[str], value: Any) -> str:
+def _update(parent: MutableMapping[str, Any], key: str, value: Any) -> None:
+    """Changes what differs alone: the comments and the order of the rest stay."""
+    table = parent.get(key)
+    if not isinstance(table, MutableMapping) or not isinstance(value, dict):
+        _replace(parent, key, value)
+        return
+    for name in [name for name in table if name not in value]:
+        del table[name]
+    for name, wanted in value.items():
+        if name not in table or table[name] != wanted:
+            _update(table, name, wanted)
+
+
+def _replace(parent: MutableMapping[str, Any], key: str, value: Any) -> None:
+    # Inside an inline table it must be one too.
+    parent[key] = tomlkit.item(value, parent if isinstance(parent, InlineTable) else None)
+
+
+def _checked(before: str, document: tomlkit.TOMLDocument, path: Sequence[str], value: Any) -> str:
     """A file of people is not written from a text that reads back otherwise."""
     text = tomlkit.dumps(document)
+    if "\r\n" in before and not _LONE.search(before):
+        # tomlkit ends each line of its own by LF.
+        text = _LONE.sub("\r\n", text)
     if read(text, path) != value:
         raise Malformed(f"{'.'.join(path)} cannot be changed in it")
     return text

@@ -40,6 +40,25 @@ def test_a_changed_entry_is_replaced() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a = 1\n",
+        "[mcp_servers.memhub]\nurl = 'x' # y\n\n[z]\na = 1\n",
+        "mcp_servers.a.url = 'x'\n",
+        "a = {b = 1}\n",
+    ],
+)
+def test_a_file_of_crlf_keeps_it_in_every_line(text: str) -> None:
+    # Fails without `_LONE` in `_checked`.
+    mine = (text or "# mine\n").replace("\n", "\r\n")
+    put = toml.put(mine, KEY, ENTRY)
+    assert tomllib.loads(put)["mcp_servers"]["memhub"] == ENTRY
+    for written in (put, toml.put(put, KEY, {"url": "y", "http_headers": {"a": "b"}}), toml.drop(put, KEY)):
+        assert "\n" not in written.replace("\r\n", "")
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("a = \n", "line 1"),
