@@ -11,7 +11,10 @@ from typing import Any
 from ops.connecting import jsonc, toml
 from ops.connecting.places import Places
 from ops.connecting.rules import Rules
-from ops.connecting.servers import Local, Remote
+from ops.connecting.servers import BEARER_VARIABLE, Local, Remote
+
+# Codex gives a server 10 s, and a first start makes the database: 20 s on a small machine.
+CODEX_STARTUP_S = 30
 
 Where = Callable[[Places], Path]
 
@@ -38,6 +41,10 @@ def _typed_local(local: Local) -> dict[str, Any]:
     return {"type": "stdio"} | local.entry()
 
 
+def _codex_local(local: Local) -> dict[str, Any]:
+    return local.entry() | {"startup_timeout_sec": CODEX_STARTUP_S}
+
+
 def _typed_remote(remote: Remote, reference: str) -> dict[str, Any]:
     return {"type": "http", "url": remote.url} | _headers(remote, reference)
 
@@ -49,7 +56,7 @@ def _headers(remote: Remote, reference: str) -> dict[str, Any]:
 
 def _codex_remote(remote: Remote) -> dict[str, Any]:
     headers = remote.all_headers(None)
-    variable = {"bearer_token_env_var": remote.token_variable} if remote.token_variable else {}
+    variable = {BEARER_VARIABLE: remote.token_variable} if remote.token_variable else {}
     return {"url": remote.url} | variable | ({"http_headers": headers} if headers else {})
 
 
@@ -90,6 +97,7 @@ CLIENTS = {
             project_file=".codex/config.toml",
             key=("mcp_servers", "memhub"),
             form=toml,
+            local=_codex_local,
             remote=_codex_remote,
             user_rules=Rules.of_block(lambda places: places.codex() / "AGENTS.md"),
             project_rules=Rules.of_block(lambda places: places.project / "AGENTS.md"),

@@ -1,4 +1,4 @@
-"""The command `memhub connect`: checks what is asked together, and tells what was done."""
+"""The command `memhub connect`: checks what is asked together, and makes a wish of it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ops import programs, running
-from ops.connecting import connecting, files, servers
+from ops.connecting import connecting, servers, telling
 from ops.connecting.clients import CLIENTS, Client
 from ops.connecting.connecting import Wish
-from ops.connecting.files import Change
+from ops.connecting.entries import Standing, is_same_origin
 from ops.connecting.places import Places
 from ops.connecting.servers import Local, Remote
 from shared import limits
@@ -34,6 +34,7 @@ class Asked:
 
     client: str
     http: str | None = None
+    local: bool = False
     token: str | None = None
     token_variable: str | None = None
     tenant: str | None = None
@@ -41,6 +42,7 @@ class Asked:
     project: bool = False
     with_hooks: bool = False
     with_rules: bool = False
+    rules_only: bool = False
     print_only: bool = False
     remove: bool = False
 
@@ -48,51 +50,75 @@ class Asked:
 def run(asked: Asked) -> None:
     """Connects, prints or removes. Raises Misused, ClientFileRefused, NotInstalled, ConfigurationError."""
     client, places = CLIENTS[asked.client], Places.here()
-    _check(asked, client)
+    _refuse(_alone(asked, client))
+    standing = connecting.standing(client, places, project=asked.project)
     if asked.remove:
-        changes = connecting.disconnect(client, places, project=asked.project)
-        _tell(changes, f"{client.title}: memhub was not in it.")
-        _tell_backups(changes)
+        changes = connecting.disconnect(client, places, project=asked.project, rules_only=asked.rules_only)
+        telling.removed(client, changes, standing)
         return
-    wish = Wish(
-        client=client,
-        server=_server(asked),
-        project=asked.project,
-        hook_program=programs.program("memhub") if asked.with_hooks else None,
-        rules=asked.with_rules,
-    )
+    if not asked.rules_only:
+        _refuse(_beside(asked, standing))
+    wish = _wish(asked, client, standing)
     if asked.print_only:
-        print(f"For {connecting.config_file(client, places, project=asked.project)}:", file=sys.stderr)
-        print(connecting.shown(wish))
+        telling.printed(wish, connecting.shown(wish, places), standing)
         return
     changes = connecting.connect(wish, places)
-    _tell(changes, f"{client.title} is connected already.")
-    _warn(wish)
-    if any(change.done for change in changes):
-        _explain(wish)
+    telling.connected(wish, changes, standing, names_project=asked.memory_project is not None)
 
 
-def _check(asked: Asked, client: Client) -> None:
-    problems = {
+def _wish(asked: Asked, client: Client, standing: Standing) -> Wish:
+    return Wish(
+        client=client,
+        server=None if asked.rules_only else _server(asked, standing),
+        project=asked.project,
+        hook_program=programs.program("memhub") if asked.with_hooks else None,
+        rules=asked.with_rules or asked.rules_only,
+    )
+
+
+def _refuse(problems: dict[str, object]) -> None:
+    for problem, is_there in problems.items():
+        if is_there:
+            raise Misused(problem)
+
+
+def _alone(asked: Asked, client: Client) -> dict[str, object]:
+    """What cannot be, whatever stands in the client's file."""
+    of_entry = (asked.http, asked.local, asked.token, asked.token_variable, asked.tenant, asked.with_hooks)
+    no_rules = connecting.rules_of(client, project=asked.project) is None
+    return {
         "--print and --remove exclude each other": asked.print_only and asked.remove,
-        "--token, --token-env and --tenant belong to --http": not asked.http
-        and (asked.token or asked.token_variable or asked.tenant),
+        "--local and --http exclude each other": asked.local and asked.http,
         "--token and --token-env exclude each other": asked.token and asked.token_variable,
+        "--rules-only writes no entry: it goes with --project, --print and --remove alone": asked.rules_only
+        and (any(of_entry) or asked.memory_project is not None),
         "the file of a project is shared by its repository: use --token-env instead of --token": asked.project
         and asked.token,
         f"{client.title} has no configuration file for one project": asked.project and client.project_file is None,
         f"{client.title}'s file takes local servers only; add the URL in its settings, under Connectors": asked.http
         and client.remote is None,
-        f"{client.title} has no hooks": asked.with_hooks and not client.hooks,
-        "the hook reads the database itself: it goes with a local server, not with --http": asked.with_hooks
-        and asked.http,
+        f"memhub writes hooks for Claude Code only, none for {client.title}": asked.with_hooks and not client.hooks,
+        f"no rules to write: {telling.no_rules(client)}": asked.rules_only and no_rules,
         "--http: a URL such as http://127.0.0.1:3000/mcp": asked.http and not _is_url(asked.http),
         "--token: up to 4,096 printable ASCII characters": asked.token and not _TOKEN.fullmatch(asked.token),
         "--token-env: the name of a variable": asked.token_variable and not _VARIABLE.fullmatch(asked.token_variable),
     }
-    for problem, is_there in problems.items():
-        if is_there:
-            raise Misused(problem)
+
+
+def _beside(asked: Asked, standing: Standing) -> dict[str, object]:
+    """What cannot be with a local server, or with one over HTTP, which may be the one that stands."""
+    remote = _is_remote(asked, standing)
+    return {
+        "--token, --token-env and --tenant belong to --http": not remote
+        and (asked.token or asked.token_variable or asked.tenant),
+        "the hook reads the database itself: it goes with a local server (--local), not with --http": asked.with_hooks
+        and remote,
+    }
+
+
+def _is_remote(asked: Asked, standing: Standing) -> bool:
+    can_be = CLIENTS[asked.client].remote is not None
+    return bool(asked.http) or (not asked.local and standing.url is not None and can_be)
 
 
 def _is_url(text: str) -> bool:
@@ -103,23 +129,51 @@ def _is_url(text: str) -> bool:
         return False
 
 
-def _server(asked: Asked) -> Local | Remote:
+def _server(asked: Asked, standing: Standing) -> Local | Remote:
     loaded = running.loaded()
     try:
-        project = limits.project(asked.memory_project, "--memory-project") if asked.memory_project else None
+        project = str(limits.project(asked.memory_project, "--memory-project")) if asked.memory_project else None
         tenant = limits.tenant(asked.tenant, "--tenant") if asked.tenant else None
     except InvalidArgument as invalid:
         raise Misused(invalid.message) from None
-    if asked.http is None:
-        carried = servers.carried(os.environ, shared=asked.project)
-        return Local(programs.program("memhub-server"), carried | ({"MEMHUB_PROJECT": str(project)} if project else {}))
-    has_token = asked.token or asked.token_variable
-    headers = {"X-Memory-Tenant": tenant or ("" if has_token else loaded.tenant), "X-Memory-Project": project}
+    if _is_remote(asked, standing):
+        return _remote(asked, standing, project=project, tenant=tenant, otherwise=loaded.tenant)
+    return _local(asked, standing, project)
+
+
+def _local(asked: Asked, standing: Standing, project: str | None) -> Local:
+    settings = servers.carried(os.environ, shared=asked.project)
+    if asked.memory_project is not None:
+        settings.pop(servers.PROJECT, None)
+    elif servers.PROJECT not in settings:
+        project = standing.project
+    return Local(
+        programs.program(servers.SERVER_PROGRAM),
+        settings | ({servers.PROJECT: project} if project else {}),
+        replaces=asked.local,
+        without=frozenset({servers.PROJECT} if asked.memory_project == "" else ()),
+    )
+
+
+def _remote(asked: Asked, standing: Standing, *, project: str | None, tenant: str | None, otherwise: str) -> Remote:
+    """A token, where none is asked, stays with the server that it was given for; one is bound to its tenant."""
+    url = _endpoint(asked.http) if asked.http else str(standing.url)
+    token_stays = is_same_origin(standing.url, url) and standing.has_token
+    asks_token = bool(asked.token or asked.token_variable)
+    if asked.memory_project is None:
+        project = standing.project
+    if tenant is None and not asks_token and not token_stays:
+        tenant = standing.tenant or otherwise
+    without = {servers.PROJECT_HEADER} if asked.memory_project == "" else set()
+    without |= {servers.AUTHORIZATION, servers.BEARER_VARIABLE} if asks_token else set()
+    without |= {servers.TENANT_HEADER} if asks_token and not token_stays else set()
+    headers = {servers.TENANT_HEADER: tenant, servers.PROJECT_HEADER: project}
     return Remote(
-        url=_endpoint(asked.http),
+        url=url,
         token=asked.token,
         token_variable=asked.token_variable,
         headers={name: str(value) for name, value in headers.items() if value},
+        without=frozenset(without),
     )
 
 
@@ -131,62 +185,3 @@ def _endpoint(url: str) -> str:
     completed = parts._replace(path=MCP_PATH).geturl()
     print(f"{url} names no path: {completed} is written, where memhub-server answers.", file=sys.stderr)
     return completed
-
-
-def _tell(changes: list[Change], nothing: str) -> None:
-    for change in changes:
-        if change.done:
-            kept = f"; what it held before is kept in {change.backup}" if change.backup else ""
-            print(f"{'Wrote' if change.path.exists() else 'Removed'} {change.path}{kept}.")
-    if not any(change.done for change in changes):
-        print(nothing)
-
-
-def _tell_backups(changes: list[Change]) -> None:
-    """They are not ours to remove: they hold what people wrote. But one may hold a token."""
-    kept = [backup for change in changes if (backup := files.backup_of(change.path)).exists()]
-    if kept:
-        print(f"From before memhub, yours to delete once nothing is missing: {', '.join(map(str, kept))}")
-
-
-def _warn(wish: Wish) -> None:
-    """What holds however often it is connected."""
-    if wish.project:
-        left = sorted(servers.SECRET & {name for name, value in os.environ.items() if value})
-        if isinstance(wish.server, Local) and left:
-            print(f"Not written into a file of the repository: {', '.join(left)}.")
-        _warn_of_paths(wish)
-    if wish.rules and not connecting.rules_of(wish.client, project=wish.project):
-        print(f"No rules were written: {_no_rules(wish.client)}.")
-
-
-def _explain(wish: Wish) -> None:
-    """What was written, and what to do now."""
-    if isinstance(wish.server, Local) and wish.server.settings:
-        print(f"Your settings went along: {', '.join(wish.server.settings)}.")
-    print(wish.client.then)
-
-
-def _warn_of_paths(wish: Wish) -> None:
-    """A file that a repository shares is read on machines that have none of these paths."""
-    if not isinstance(wish.server, Local):
-        return
-    paths = [str(wish.server.command), *(f"{name}={wish.server.settings[name]}" for name in _of_paths(wish.server))]
-    others = " and .claude/settings.json" if wish.hook_program else ""
-    print(
-        f"Warning: {wish.client.project_file}{others} of the repository now names paths of this machine:"
-        f" {', '.join(paths)}. Do not commit it (a line in .git/info/exclude keeps it out), or connect what"
-        " everybody reaches: --http URL --token-env NAME.",
-        file=sys.stderr,
-    )
-
-
-def _of_paths(server: Local) -> list[str]:
-    return [name for name, value in server.settings.items() if os.path.isabs(value)]
-
-
-def _no_rules(client: Client) -> str:
-    """The server's own instructions reach every client: rules only say more."""
-    if client.project_rules:
-        return f"{client.title} keeps them per project, run it in a project's folder with --project too"
-    return f"{client.title} has no file for them; the server's own instructions reach it"

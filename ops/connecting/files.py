@@ -58,6 +58,12 @@ def backup_of(path: Path) -> Path:
     return target.with_name(target.name + BACKUP_SUFFIX)
 
 
+def text(path: Path) -> str:
+    """The text of the file, "" where there is none. Raises ClientFileRefused."""
+    with _naming(path):
+        return _read(path, path.resolve()) or ""
+
+
 def kept(path: Path) -> str | None:
     """The text of the backup, None where there is none. Raises ClientFileRefused."""
     with _naming(path):

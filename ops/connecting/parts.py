@@ -48,6 +48,13 @@ class Part:
             path=path, found=rules.found, put=rules.put, dropped=rules.removed, is_bare=lambda text: not text.strip()
         )
 
+    def read(self) -> Any:
+        """What is ours in the file now. Raises ClientFileRefused."""
+        try:
+            return self.found(files.text(self.path))
+        except Malformed as malformed:
+            raise ClientFileRefused(self.path, str(malformed)) from None
+
     def check(self, edit: files.Edit) -> None:
         """Raises ClientFileRefused for what `change` would refuse."""
         files.check(self.path, edit)

@@ -226,7 +226,7 @@ def test_hooks_and_rules_come_and_go_with_the_connection(installation: Installat
 
 
 @pytest.mark.parametrize(
-    ("client", "told"), [("cursor", "with --project too"), ("claude-desktop", "has no file for them")]
+    ("client", "told"), [("cursor", "with --project --rules-only"), ("claude-desktop", "has no file for them")]
 )
 def test_a_client_without_a_file_for_rules_is_connected_and_that_is_said(
     client: str, told: str, installation: Installation
@@ -259,7 +259,7 @@ def test_a_broken_settings_file_keeps_the_client_from_being_half_connected(insta
         (["cursor", "--http", "http://h/mcp", "--tenant", "no tenant"], "--tenant"),
         (["cursor", "--project", "--http", "http://h/mcp", "--token", "t"], "--token-env"),
         (["cursor", "--print", "--remove"], "exclude each other"),
-        (["cursor", "--with-hooks"], "has no hooks"),
+        (["cursor", "--with-hooks"], "hooks for Claude Code only"),
         (["claude-desktop", "--http", "https://h/mcp"], "under Connectors"),
         (["claude-desktop", "--project"], "no configuration file for one project"),
         (["claude-code", "--with-hooks", "--http", "https://h/mcp"], "local server"),
