@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ops.connecting.errors import ClientFileRefused, Malformed
-from ops.files import passing, sweep, sync
+from ops.files import passing, reading, sweep, sync
 
 BYTES_MAX = 64 * 2**20
 ATTEMPTS_MAX = 5
+LOCK_WAIT_S_MAX = 10.0
+_LOCK_POLL_S = 0.02
 BACKUP_SUFFIX = ".memhub-backup"
 # What we make may hold a token or the URL of a database.
 MODE_NEW = 0o600
@@ -26,11 +30,15 @@ Edit = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a file; `backup` was made of the state before, None where none was."""
+    """What became of a file; `backup` was made of the state before, None where none was.
+
+    `names_left`: so many other names of the file, hard links, still lead to the state before.
+    """
 
     path: Path
     done: bool
     backup: Path | None = None
+    names_left: int = 0
 
 
 def change(path: Path, edit: Edit, *, is_ours: Callable[[str], bool] = lambda _text: False) -> Change:
@@ -40,28 +48,29 @@ def change(path: Path, edit: Edit, *, is_ours: Callable[[str], bool] = lambda _t
     it stays. A symbolic link stays and its target changes; the mode stays. Raises ClientFileRefused.
     """
     with _naming(path):
-        target = path.resolve()
+        target = _resolved(path)
         for _ in range(ATTEMPTS_MAX):
             before = _read(path, target)
             after = _edited(path, before or "", edit)
             if after == before or (before is None and not after):
                 return Change(path, done=False)
             keep = before is not None and not is_ours(before)
+            names_left = 0 if before is None else target.stat().st_nlink - 1
             if _exchanged(target, before, after, keep=keep):
-                return Change(path, done=True, backup=backup_of(target) if keep else None)
+                return Change(path, done=True, backup=backup_of(target) if keep else None, names_left=names_left)
     raise ClientFileRefused(path, "another program keeps changing it", next="Close that program, then run it again.")
 
 
 def backup_of(path: Path) -> Path:
     """Where the state from before memhub is kept."""
-    target = path.resolve()
+    target = _resolved(path)
     return target.with_name(target.name + BACKUP_SUFFIX)
 
 
 def text(path: Path) -> str:
     """The text of the file, "" where there is none. Raises ClientFileRefused."""
     with _naming(path):
-        return _read(path, path.resolve()) or ""
+        return _read(path, _resolved(path)) or ""
 
 
 def kept(path: Path) -> str | None:
@@ -73,7 +82,7 @@ def kept(path: Path) -> str | None:
 
 def remove_made(paths: Iterable[Path]) -> None:
     """Removes the folders that were made for these files and hold nothing else; one that others use is theirs now."""
-    folders = {folder for path in paths for folder in path.resolve().parents}
+    folders = {folder for path in paths for folder in _resolved(path).parents}
     for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
         # A folder of ours in it is of a file that stays.
         if (folder / MADE).is_file() and not any(folder.glob(f"*/{MADE}")):
@@ -82,10 +91,17 @@ def remove_made(paths: Iterable[Path]) -> None:
                 folder.rmdir()
 
 
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
+
+
 def check(path: Path, edit: Edit) -> None:
     """Raises ClientFileRefused for what `change` would refuse; writes nothing."""
     with _naming(path):
-        target = path.resolve()
+        target = _resolved(path)
         folder = next(folder for folder in target.parents if folder.exists())
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, f"no permission to write in {folder}")
@@ -103,7 +119,7 @@ def _exchanged(target: Path, before: str | None, after: str | None, *, keep: boo
     """False, and nothing changed, when somebody else changed the file meanwhile."""
     _make(target.parent)
     sweep(target)
-    with _nascent(target, after or "") as nascent:
+    with _nascent(target, after or "") as nascent, _alone_in(target.parent):
         if _read(target, target) != before:
             return False
         if keep:
@@ -113,6 +129,32 @@ def _exchanged(target: Path, before: str | None, after: str | None, *, keep: boo
         else:
             nascent.replace(target)
     sync(target.parent)
+    return True
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Between the last look at a file and its exchange no other memhub exchanges one there. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        give_up = time.monotonic() + LOCK_WAIT_S_MAX
+        while not _locked(descriptor):
+            if time.monotonic() > give_up:
+                raise OSError(errno.EBUSY, f"another memhub is writing in {folder}")
+            time.sleep(_LOCK_POLL_S)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        # Not on every file system: there it is written without.
+        return True
     return True
 
 
@@ -138,20 +180,26 @@ def _take_after(nascent: Path, target: Path) -> None:
         return
     status = target.stat()
     nascent.chmod(status.st_mode & 0o777)
+    _give(nascent, status)
+
+
+def _give(made: Path, status: os.stat_result) -> None:
+    """Only root may; the client's user is to read what root wrote beside its file."""
     if status.st_uid != os.geteuid():
         with suppress(PermissionError):
-            os.chown(nascent, status.st_uid, status.st_gid)
+            os.chown(made, status.st_uid, status.st_gid)
 
 
 def _copy(target: Path, backup: Path) -> None:
     with passing(backup) as copy:
         shutil.copy2(target, copy)
+        _give(copy, target.stat())
         copy.replace(backup)
 
 
 def _read(path: Path, target: Path) -> str | None:
     try:
-        with target.open("rb") as file:
+        with reading(target, follow=True) as file:
             content = file.read(BYTES_MAX + 1)
     except FileNotFoundError:
         return None

@@ -14,6 +14,7 @@ from ops.connecting.connecting import Wish
 from ops.connecting.entries import Standing, dropped
 from ops.connecting.files import Change
 from ops.connecting.servers import Local, Remote
+from ops.words import counted
 
 
 def connected(wish: Wish, changes: list[Change], before: Standing, *, names_project: bool) -> None:
@@ -59,6 +60,8 @@ def _tell(changes: list[Change], nothing: str) -> None:
         if change.done:
             kept = f"; what it held before is kept in {change.backup}" if change.backup else ""
             print(f"{'Wrote' if change.path.exists() else 'Removed'} {change.path}{kept}.")
+        if change.names_left:
+            print(f"{counted(change.names_left, 'hard link')} to it holds still what it held before: link it anew.")
     if not any(change.done for change in changes):
         print(nothing)
 
