@@ -56,7 +56,7 @@ def shown(wish: Wish, places: Places) -> list[tuple[Path, str]]:
 def connect(wish: Wish, places: Places) -> list[Change]:
     """Writes the entry, the hook and the rules that are wished for, or nothing. Raises ClientFileRefused."""
     steps = _steps(wish, places, standing(wish.client, places, project=wish.project))
-    return _applied([(step.part, step.edit) for step in steps])
+    return _applied([(step.part, step.edit) for step in steps], project=wish.project)
 
 
 def disconnect(client: Client, places: Places, *, project: bool, rules_only: bool = False) -> list[Change]:
@@ -66,8 +66,11 @@ def disconnect(client: Client, places: Places, *, project: bool, rules_only: boo
         parts.append(Part.of_hook(_hook_file(places, project=project)))
     if rules := rules_of(client, project=project):
         parts.append(Part.of_rules(rules.path(places), rules))
-    changes = _applied([(part, part.removed) for part in parts])
-    files.remove_made(change.path for change in changes)
+    changes = _applied([(part, part.removed) for part in parts], project=project)
+    if project:
+        files.remove_empty((change.path for change in changes if change.done), within=places.project)
+    else:
+        files.remove_made(change.path for change in changes)
     return changes
 
 
@@ -104,10 +107,10 @@ def _steps(wish: Wish, places: Places, before: Standing) -> list[_Step]:
     return steps
 
 
-def _applied(edits: list[tuple[Part, Edit]]) -> list[Change]:
+def _applied(edits: list[tuple[Part, Edit]], *, project: bool) -> list[Change]:
     for part, edit in edits:
         part.check(edit)
-    return [part.change(edit) for part, edit in edits]
+    return [part.change(edit, marks=not project) for part, edit in edits]
 
 
 def _hook_file(places: Places, *, project: bool) -> Path:

@@ -22,7 +22,7 @@ _LOCK_POLL_S = 0.02
 BACKUP_SUFFIX = ".memhub-backup"
 # What we make may hold a token or the URL of a database.
 MODE_NEW = 0o600
-# In every folder that was made for a file: only such a folder is removed with it.
+# In every folder of people's homes that was made for a file: only such a folder is removed with it.
 MADE = ".memhub-made"
 
 Edit = Callable[[str], str | None]
@@ -41,11 +41,14 @@ class Change:
     names_left: int = 0
 
 
-def change(path: Path, edit: Edit, *, is_ours: Callable[[str], bool] = lambda _text: False) -> Change:
+def change(
+    path: Path, edit: Edit, *, is_ours: Callable[[str], bool] = lambda _text: False, marks: bool = True
+) -> Change:
     """Applies the edit to the file's text, "" where there is no file; a None removes the file.
 
     The state before is kept beside it unless memhub `is_ours` in it already: the backup of the file as its owner had
-    it stays. A symbolic link stays and its target changes; the mode stays. Raises ClientFileRefused.
+    it stays. Folders that are made get the mark of `remove_made` where that `marks`. A symbolic link stays and its
+    target changes; the mode stays. Raises ClientFileRefused.
     """
     with _naming(path):
         target = _resolved(path)
@@ -56,6 +59,7 @@ def change(path: Path, edit: Edit, *, is_ours: Callable[[str], bool] = lambda _t
                 return Change(path, done=False)
             keep = before is not None and not is_ours(before)
             names_left = 0 if before is None else target.stat().st_nlink - 1
+            _make(target.parent, marks=marks)
             if _exchanged(target, before, after, keep=keep):
                 return Change(path, done=True, backup=backup_of(target) if keep else None, names_left=names_left)
     raise ClientFileRefused(path, "another program keeps changing it", next="Close that program, then run it again.")
@@ -98,6 +102,17 @@ def _resolved(path: Path) -> Path:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
 
 
+def remove_empty(paths: Iterable[Path], *, within: Path) -> None:
+    """Removes the empty folders from these files up to that one, which stays.
+
+    In a repository: there an empty folder is nobody's, since git keeps none, and a mark in it would be litter.
+    """
+    for path in paths:
+        for folder in path.parents[: len(path.relative_to(within).parts) - 1]:
+            with suppress(OSError):
+                folder.rmdir()
+
+
 def check(path: Path, edit: Edit) -> None:
     """Raises ClientFileRefused for what `change` would refuse; writes nothing."""
     with _naming(path):
@@ -117,7 +132,6 @@ def _edited(path: Path, before: str, edit: Edit) -> str | None:
 
 def _exchanged(target: Path, before: str | None, after: str | None, *, keep: bool) -> bool:
     """False, and nothing changed, when somebody else changed the file meanwhile."""
-    _make(target.parent)
     sweep(target)
     with _nascent(target, after or "") as nascent, _alone_in(target.parent):
         if _read(target, target) != before:
@@ -158,11 +172,12 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-def _make(folder: Path) -> None:
+def _make(folder: Path, *, marks: bool) -> None:
     for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
         with suppress(FileExistsError):
             missing.mkdir()
-            (missing / MADE).touch()
+            if marks:
+                (missing / MADE).touch()
 
 
 @contextmanager

@@ -59,9 +59,9 @@ class Part:
         """Raises ClientFileRefused for what `change` would refuse."""
         files.check(self.path, edit)
 
-    def change(self, edit: files.Edit) -> Change:
+    def change(self, edit: files.Edit, *, marks: bool) -> Change:
         """Raises ClientFileRefused."""
-        return files.change(self.path, edit, is_ours=lambda text: self.found(text) is not None)
+        return files.change(self.path, edit, is_ours=lambda text: self.found(text) is not None, marks=marks)
 
     def base(self, text: str) -> str:
         """What to put ours into: the text, or what the backup holds where ours is all that it has beside that.

@@ -57,6 +57,7 @@ NAMES = [f"{client.name}{'-project' if project else ''}" for client, project in 
 
 @pytest.fixture
 def places(tmp_path: Path) -> Places:
+    (tmp_path / "project").mkdir()
     return Places(home=tmp_path / "home", project=tmp_path / "project")
 
 
@@ -84,25 +85,41 @@ def test_files_that_were_not_there_are_gone_again(client: Client, project: bool,
     connected(client, places, project=project)
     connecting.disconnect(client, places, project=project)
     assert contents(places.home) | contents(places.project) == {}
-    # Fails without `remove_made` in `disconnect`.
+    # Fails without `remove_made` and `remove_empty` in `disconnect`.
     assert not places.home.exists()
-    assert not places.project.exists()
+    assert list(places.project.iterdir()) == []
 
 
-@pytest.mark.parametrize(("client", "project"), CASES, ids=NAMES)
-def test_folders_of_others_stay_though_they_are_empty(client: Client, project: bool, places: Places) -> None:
+@pytest.mark.parametrize("client", CLIENTS.values(), ids=list(CLIENTS))
+def test_folders_of_others_stay_though_they_are_empty(client: Client, places: Places) -> None:
     # Fails when `remove_made` asks for no `MADE` before `rmdir`.
-    paths = connected(client, places, project=project)
-    connecting.disconnect(client, places, project=project)
+    paths = connected(client, places, project=False)
+    connecting.disconnect(client, places, project=False)
     folders = {path.parent for path in paths}
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
 
-    connected(client, places, project=project)
-    connecting.disconnect(client, places, project=project)
+    connected(client, places, project=False)
+    connecting.disconnect(client, places, project=False)
 
     assert all(folder.is_dir() for folder in folders)
     assert contents(places.home) | contents(places.project) == {}
+
+
+@pytest.mark.parametrize("client", [client for client, project in CASES if project], ids=lambda client: client.name)
+def test_a_repository_gets_no_file_but_those_of_the_client(client: Client, places: Places) -> None:
+    # Fails when `_applied` marks the folders of a project too.
+    paths = connected(client, places, project=True)
+    assert sorted(places.project / name for name in contents(places.project)) == sorted(paths)
+    used = places.project / ".github" / "workflows"
+    used.mkdir(parents=True)
+
+    connecting.disconnect(client, places, project=True)
+
+    assert [str(path.relative_to(places.project)) for path in places.project.rglob("*")] == [
+        ".github",
+        ".github/workflows",
+    ]
 
 
 def test_a_folder_that_others_use_meanwhile_stays_and_is_theirs(places: Places) -> None:
@@ -168,7 +185,7 @@ def test_the_backup_of_before_memhub_outlives_another_connect_and_remove(
 ) -> None:
     # Fails without `is_ours` in `Part.change`.
     path = connecting.config_file(client, places, project=project)
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     mine = "# mine\n" if path.suffix == ".toml" else "// mine\n{}\n"
     path.write_text(mine)
 
@@ -190,7 +207,7 @@ def test_codex_keeps_every_other_byte_when_the_file_was_changed_meanwhile(mine: 
     # Fails without `_cut`: tomlkit leaves an empty line.
     codex = CLIENTS["codex"]
     path = connecting.config_file(codex, places, project=False)
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(mine.encode())
     connected(codex, places, project=False)
     later = b"\n[later]\nx = 1\n"
@@ -215,7 +232,7 @@ def test_a_file_that_memhub_made_goes_also_when_its_client_wrote_it_anew(places:
 def test_removing_what_was_never_connected_changes_nothing(places: Places) -> None:
     cursor = CLIENTS["cursor"]
     path = connecting.config_file(cursor, places, project=False)
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("")
 
     assert not any(change.done for change in connecting.disconnect(cursor, places, project=False))
