@@ -13,6 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ops.absences import NO_DATABASE_NEXT, no_database
+from ops.connecting.examining import findings as of_clients
+from ops.connecting.places import Places
 from ops.finding import Finding
 from ops.fleet_findings import findings as of_fleet
 from ops.operating import OPERATOR_ROLE
@@ -59,6 +61,8 @@ async def _findings(settings: Settings) -> AsyncIterator[Finding]:
     yield _mode(settings)
     if names := unknown():
         yield Finding("variables", False, f"no such setting: {', '.join(named(names))}", "Correct or unset them.")
+    for of_client in of_clients(Places.here()):
+        yield of_client
     try:
         if settings.database_url is None:
             yield _disk(settings)

@@ -107,6 +107,12 @@ def is_same_origin(one: str | None, other: str) -> bool:
     return one is not None and _origin(one) == _origin(other)
 
 
+def without_secrets(url: str) -> str:
+    """The URL to be told: without a name, a password and a query."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
 def _kept(standing: Standing, fresh: Mapping[str, Any], server: Local | Remote) -> dict[str, Any]:
     away = {name.casefold() for name in server.without}
     gone = {*(name for name in _URLS if name not in fresh)}

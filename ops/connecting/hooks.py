@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ def found(text: str) -> list[Any] | None:
     """The groups that hold our hook, None where there is none. Raises Malformed."""
     others = _others(text)
     return [group for group in jsonc.read(text, KEY) or [] if group not in others] or None
+
+
+def program(text: str) -> str | None:
+    """The program that our hook runs, None where there is none. Raises Malformed."""
+    commands = (hook["command"] for group in found(text) or [] for hook in group["hooks"] if _is_ours(hook))
+    for command in commands:
+        with suppress(ValueError, IndexError):
+            return shlex.split(command)[-len(_ENDING.split()) - 1]
+    return None
 
 
 def is_bare(text: str) -> bool:

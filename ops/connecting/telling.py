@@ -6,12 +6,11 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from ops.connecting import connecting, files, servers
 from ops.connecting.clients import Client
 from ops.connecting.connecting import Wish
-from ops.connecting.entries import Standing, dropped
+from ops.connecting.entries import Standing, dropped, without_secrets
 from ops.connecting.files import Change
 from ops.connecting.servers import Local, Remote
 from ops.words import counted
@@ -107,7 +106,7 @@ def _of_local(wish: Wish, entry: dict[str, Any]) -> list[str]:
 def _of_remote(server: Remote, entry: dict[str, Any], before: Standing) -> list[str]:
     now, lines = Standing(entry), []
     if before.url == server.url:
-        lines.append(f"It goes over HTTP to {_without_secrets(server.url)}; --local makes it start memhub-server.")
+        lines.append(f"It goes over HTTP to {without_secrets(server.url)}; --local makes it start memhub-server.")
     if now.project is None:
         lines.append(
             "Calls that name no project go to the project `default`, from every repository, unless the token is bound"
@@ -118,11 +117,6 @@ def _of_remote(server: Remote, entry: dict[str, Any], before: Standing) -> list[
 
 def _of_project(now: Standing) -> list[str]:
     return [f"Calls that name no project go to {now.project}."] if now.project is not None else []
-
-
-def _without_secrets(url: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def _went_along(wish: Wish, before: Standing, *, names_project: bool) -> list[str]:
