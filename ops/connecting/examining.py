@@ -23,6 +23,9 @@ def findings(places: Places) -> list[Finding]:
 
 
 def _of_client(client: Client, places: Places) -> Finding | None:
+    # Nor is one connected whose folder this user may not look into.
+    if not os.path.lexists(client.user_file(places)):
+        return None
     try:
         if _MENTION not in files.text(client.user_file(places)):
             return None
@@ -44,6 +47,8 @@ def _of_entry(client: Client, standing: Standing) -> Finding:
 def _of_hook(places: Places) -> Finding | None:
     """What fails in it is silent: a session of Claude Code begins without memories."""
     path = hooks.settings_file(places.claude_code())
+    if not os.path.lexists(path):
+        return None
     name, again = "claude-code hook", "memhub connect claude-code --with-hooks"
     try:
         text = files.text(path)

@@ -181,7 +181,8 @@ def test_no_database_is_well_but_beside_a_worker_that_had_one(tmp_path: Path) ->
 
 
 def test_a_worker_of_another_user_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    # Fails without `naming` in is_worker_alive: a traceback.
+    # Fails without `naming` in is_worker_alive: a traceback. And without lexists in _of_client and in _of_hook, where
+    # the home is another user's too.
     with tempfile.TemporaryDirectory(prefix="mh-", dir="/tmp") as place, ExitStack() as stack:
         data_dir = Path(place)
         data_dir.chmod(0o755)
