@@ -143,7 +143,7 @@ async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish
         accept_sensitive=wish.accept_sensitive,
     )
     source = Source(path, format, context, moved=moved, origin=wish.origin, is_lines=_is_lines(wish))
-    writer = Writer(connection, format=format, moved=moved, dry_run=wish.dry_run)
+    writer = Writer(connection, format=format, tenant=settings.tenant, moved=moved, dry_run=wish.dry_run)
     gathers = source.size_bytes >= GATHER_BYTES_MIN and not wish.dry_run
     async with gathering(connection) if gathers else nullcontext():
         with bars.reading("importing", source.size_bytes) as progress, _seldom_collecting():

@@ -47,9 +47,13 @@ _REFUSED = (asyncpg.IntegrityConstraintViolationError, asyncpg.DataError, ValueE
 class Writer:
     """Writes on a connection that acts as the operator and is in no transaction; with `dry_run` it only looks."""
 
-    def __init__(self, connection: asyncpg.Connection, *, format: Format, moved: bool, dry_run: bool) -> None:
-        """`moved` says that all goes to one project, and the projects of an export are passed over."""
+    def __init__(
+        self, connection: asyncpg.Connection, *, format: Format, tenant: str, moved: bool, dry_run: bool
+    ) -> None:
+        """`moved` says that all goes to one project, and the projects of an export are passed over; of `tenant` a
+        project may be meant by its id alone."""
         self._moved = moved
+        self._tenant = tenant
         self._connection = connection
         self._format = format
         self._dry_run = dry_run
@@ -105,12 +109,16 @@ class Writer:
         return written
 
     async def _home(self, project_id: UUID) -> UUID | str:
-        """A project that no line told of is the one of that id here, and no other."""
+        """A project that no line told of is the one of that id here, where its tenant is the one that imports.
+
+        Of another's nobody may say even that it is here.
+        """
         if self._moved:
             return project_id
         if project_id not in self._homes:
-            is_here = await self._connection.fetchrow(_STANDING_PROJECT, project_id, "", "")
-            self._homes[project_id] = project_id if is_here else _HOMELESS
+            standing = await self._connection.fetchrow(_STANDING_PROJECT, project_id, "", "")
+            is_own = standing is not None and standing["tenant"] == self._tenant
+            self._homes[project_id] = project_id if is_own else _HOMELESS
         return self._homes[project_id]
 
     async def _write(self, lives: Sequence[Life]) -> Written:

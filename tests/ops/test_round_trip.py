@@ -460,6 +460,45 @@ async def test_what_belongs_to_a_project_of_another_tenant_is_not_put_there(
     assert [row["content"] for row in await connection.fetch(_WHERE)] == ["Of acme."]
 
 
+async def test_a_memory_without_the_line_of_its_project_comes_to_no_project_of_another_tenant(
+    settings: Settings,
+    speaker: Client,
+    connection: asyncpg.Connection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Fails without `is_own` in `_home` of the writer: whoever knows an id could write into its project.
+    await speaker.saved("Of acme.")
+    lines = await taken(settings, tmp_path / "export.jsonl")
+    written = b"".join(line for line in lines if b'"kind":"project"' not in line).replace(b"Of acme.", b"Planted.")
+    known = await connection.fetchval("SELECT id::text FROM memhub.memories")
+    (tmp_path / "export.jsonl").write_bytes(written.replace(known.encode(), str(uuid4()).encode()))
+
+    assert await bring(settings.model_copy(update={"tenant": "other"}), tmp_path / "export.jsonl") == 1
+    assert "its project has no line before it, and is not here" in capsys.readouterr().err
+    assert [row["content"] for row in await connection.fetch(_WHERE)] == ["Of acme."]
+
+
+async def test_what_belongs_to_a_project_whose_line_cannot_be_read_is_put_nowhere(
+    settings: Settings,
+    speaker: Client,
+    connection: asyncpg.Connection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Fails without `_keep_refused` in the reader: they came to the project of that id here.
+    await speaker.saved("Said here.")
+    lines = await taken(settings, tmp_path / "export.jsonl")
+    lines[1] = lines[1].replace(b'"slug":"moving"', b'"slug":7')
+    known = await connection.fetchval("SELECT id::text FROM memhub.memories")
+    lines[2] = lines[2].replace(known.encode(), str(uuid4()).encode()).replace(b"Said here.", b"Said there.")
+    (tmp_path / "export.jsonl").write_bytes(b"".join(lines))
+
+    assert await bring(settings, tmp_path / "export.jsonl") == 1
+    assert "line 3: its project was refused" in capsys.readouterr().err
+    assert [row["content"] for row in await connection.fetch(_WHERE)] == ["Said here."]
+
+
 async def test_an_export_that_was_cut_is_told_also_before_another(
     settings: Settings, other: Settings, speaker: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, BinaryIO, Literal, cast
@@ -51,6 +52,8 @@ class Reader:
     def __init__(self, *, target: UUID | None, accept_sensitive: bool) -> None:
         self._target = target
         self._accept_sensitive = accept_sensitive
+        # Whose memories come nowhere, though a project of that id may be here.
+        self._refused: set[UUID] = set()
 
     def items(self, file: BinaryIO) -> Iterator[Item | None]:
         """None for the lines at its beginning and end."""
@@ -72,11 +75,23 @@ class Reader:
         if line.text is None:
             return Problem(place, "the line is too long")
         try:
-            return self._item(place, orjson.loads(line.text))
-        except SensitiveContent as refused:
-            return sensitive(place, refused)
+            value = orjson.loads(line.text)
         except orjson.JSONDecodeError:
             return Problem(place, "it is no JSON")
+        item = self._read(place, value)
+        if isinstance(value, dict) and value.get("kind") == "project":
+            self._keep_refused(value.get("id"), refused=isinstance(item, Problem))
+        return item
+
+    def _keep_refused(self, given: object, *, refused: bool) -> None:
+        with suppress(ValueError):
+            (self._refused.add if refused else self._refused.discard)(UUID(str(given)))
+
+    def _read(self, place: Place, value: Any) -> Item | Literal["header", "end"]:
+        try:
+            return self._item(place, value)
+        except SensitiveContent as refused:
+            return sensitive(place, refused)
         except UNREADABLE as broken:
             return Problem(place, f"a field is missing or malformed ({type(broken).__name__}: {str(broken)[:80]})")
 
@@ -94,8 +109,10 @@ class Reader:
             return Problem(place, f"version {value['version']} of the export is unknown: upgrade memhub")
         return "header"
 
-    def _life(self, place: Place, value: dict[str, Any]) -> Life:
+    def _life(self, place: Place, value: dict[str, Any]) -> Life | Problem:
         project_id = UUID(value["project"])
+        if project_id in self._refused and self._target is None:
+            return Problem(place, "its project was refused")
         moved = self._target is not None and self._target != project_id
         screened = not self._accept_sensitive and not _acknowledged(value)
         successor = value["superseded_by"]
