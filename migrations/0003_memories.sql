@@ -91,9 +91,9 @@ CREATE TABLE memhub.memory_revisions (
     CONSTRAINT memory_revisions_task_expires CHECK (
         type <> 'TASK' OR (expires_at - valid_from <= interval '30 days') IS TRUE
     ),
-    -- All three, or with purged_at none of them.
+    -- All three, or with purged_at none of them; what is still said has its words.
     CONSTRAINT memory_revisions_content_or_purged CHECK (
-        num_nulls(content, content_hash, document) = 3 * num_nonnulls(purged_at)
+        num_nulls(content, content_hash, document) = 3 * num_nonnulls(purged_at) AND num_nonnulls(purged_at) <= num_nonnulls(valid_to)
     )
 );
 

@@ -42,6 +42,9 @@ CREATE TRIGGER idempotency_keys_clock BEFORE INSERT OR UPDATE OF created_at ON m
 -- No {1,64}: a counted repetition is 64 states that each match builds anew, 2 % of the instructions of a remember.
 CREATE DOMAIN memhub.event_name AS text CHECK (VALUE ~ '^[a-z_]+$' AND octet_length(VALUE) <= 64);
 
+-- An object, by whose keys history, purge and feed read it: anything else would end them.
+CREATE DOMAIN memhub.event_details AS jsonb CHECK (jsonb_typeof(VALUE) = 'object');
+
 CREATE TABLE memhub.audit_events (
     id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -53,7 +56,7 @@ CREATE TABLE memhub.audit_events (
     event          memhub.event_name NOT NULL,
     client         text NOT NULL,
     request_id     text,
-    details        jsonb NOT NULL DEFAULT '{}',
+    details        memhub.event_details NOT NULL DEFAULT '{}',
     created_at     timestamptz NOT NULL,
     FOREIGN KEY (project_id, tenant) REFERENCES memhub.projects (id, tenant)
 );

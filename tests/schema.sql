@@ -15,6 +15,9 @@ CREATE DOMAIN memhub.content AS text
 CREATE DOMAIN memhub.conversation AS text COLLATE pg_catalog."C"
 	CONSTRAINT conversation_check CHECK (((VALUE ~ '^[\x21-\x7e]+$'::text) AND (octet_length(VALUE) <= 512)));
 
+CREATE DOMAIN memhub.event_details AS jsonb
+	CONSTRAINT event_details_check CHECK ((jsonb_typeof(VALUE) = 'object'::text));
+
 CREATE DOMAIN memhub.event_name AS text
 	CONSTRAINT event_name_check CHECK (((VALUE ~ '^[a-z_]+$'::text) AND (octet_length(VALUE) <= 64)));
 
@@ -363,7 +366,7 @@ CREATE TABLE memhub.audit_events (
     event memhub.event_name NOT NULL,
     client text NOT NULL,
     request_id text,
-    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    details memhub.event_details DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone NOT NULL
 );
 
@@ -573,7 +576,7 @@ END) STORED,
     valid_to timestamp with time zone,
     purged_at timestamp with time zone,
     CONSTRAINT memory_revisions_check CHECK ((valid_to >= valid_from)),
-    CONSTRAINT memory_revisions_content_or_purged CHECK ((num_nulls(content, content_hash, document) = (3 * num_nonnulls(purged_at)))),
+    CONSTRAINT memory_revisions_content_or_purged CHECK (((num_nulls(content, content_hash, document) = (3 * num_nonnulls(purged_at))) AND (num_nonnulls(purged_at) <= num_nonnulls(valid_to)))),
     CONSTRAINT memory_revisions_task_expires CHECK ((((type)::text <> 'TASK'::text) OR (((expires_at - valid_from) <= '30 days'::interval) IS TRUE)))
 );
 

@@ -385,16 +385,23 @@ ORDER BY id
 LIMIT $3::int;
 
 -- name: audit_events
--- The newest events of a memory, oldest first; of what it replaced, the ids that the caller may see.
+-- The newest events of a memory, oldest first; of what it replaced, the ids that the caller may see. Of details that are not
+-- as a server writes them nothing may end the answer.
 -- $1 project uuid, $2 memory uuid, $3 limit int, $4 the caller's conversation text
 SELECT event, revision_no AS revision, client, request_id, (details - 'supersedes' || coalesce((
            SELECT jsonb_build_object('supersedes', jsonb_agg(told.id ORDER BY told.place))
-           FROM jsonb_array_elements_text(details -> 'supersedes') WITH ORDINALITY AS told (id, place)
-           JOIN memhub.memories AS replaced ON replaced.project_id = $1 AND replaced.id = told.id::uuid
+           FROM jsonb_array_elements_text(
+               CASE jsonb_typeof(details -> 'supersedes') WHEN 'array' THEN details -> 'supersedes' ELSE '[]' END)
+               WITH ORDINALITY AS told (id, place)
+           JOIN memhub.memories AS replaced
+               ON replaced.project_id = $1
+               AND replaced.id = CASE WHEN pg_input_is_valid(told.id, 'uuid') THEN told.id::uuid END
            WHERE replaced.conversation IS NULL OR replaced.conversation = $4::text
            HAVING count(*) > 0), '{}'))::text AS details, created_at
 FROM (
-    SELECT id, event, revision_no, client, request_id, details, created_at
+    SELECT id, event, revision_no, client, request_id, created_at,
+           CASE jsonb_typeof(details) WHEN 'object' THEN details ELSE jsonb_build_object('details', details) END
+               AS details
     FROM memhub.audit_events
     WHERE project_id = $1::uuid AND memory_id = $2::uuid
     ORDER BY id DESC

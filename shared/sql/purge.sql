@@ -99,12 +99,14 @@ DELETE FROM public.procrastinate_jobs WHERE args->>'memory_id' = ANY ($1::text[]
 UPDATE memhub.attestations SET category = NULL, tags = '{}', source = NULL WHERE memory_id = ANY ($1::uuid[]);
 
 -- name: redact_events
--- Ids and times stay, so that chains can be followed. $1 memories uuid[]
+-- Ids and times stay, so that chains can be followed; of an earlier purge, how many revisions it emptied.
+-- $1 memories uuid[]
 UPDATE memhub.audit_events
-SET details = jsonb_build_object('redacted', true) || coalesce((
+SET details = jsonb_build_object('redacted', true) || CASE jsonb_typeof(details) WHEN 'object' THEN coalesce((
     SELECT jsonb_object_agg(key, value) FROM jsonb_each(details)
-    WHERE key IN ('supersedes', 'superseded_by', 'expires_at', 'revisions', 'redacted')), '{}')
-WHERE memory_id = ANY ($1::uuid[]) AND event <> 'purged' AND details <> '{}';
+    WHERE key IN ('supersedes', 'superseded_by', 'expires_at', 'revisions', 'redacted')), '{}') ELSE '{}' END
+WHERE memory_id = ANY ($1::uuid[]) AND details <> '{}'
+    AND (event <> 'purged' OR details <> jsonb_build_object('revisions', details -> 'revisions'));
 
 -- name: seal_keys
 -- The key stays claimed, under a fingerprint that no request has: a client that retries is refused and does not write

@@ -2,12 +2,19 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import asyncpg
 import pytest
 
 from shared.domain import MemoryType, Scope, Status
 from shared.errors import MemoryNotFound
 from shared.memories.history import CONTENT_BYTES_MAX
 from tests.memories.clients import Client, client_of
+
+ODD_EVENT = """
+INSERT INTO memhub.audit_events (tenant, project_id, memory_id, revision_no, event, client, details, created_at)
+SELECT tenant, project_id, memory.id, 1, 'attested', 'c', $2::text::jsonb, clock_timestamp()
+FROM memhub.memories AS memory JOIN memhub.projects AS project ON project.id = project_id WHERE memory.id = $1
+"""
 
 
 async def test_a_history_tells_the_whole_life_of_a_retired_memory(cursor: Client, claude: Client) -> None:
@@ -59,6 +66,17 @@ async def test_a_history_names_no_memory_of_another_conversation(cursor: Client)
         life = await cursor.speaking(conversation=elsewhere).history(successor)
         assert life.supersedes == (shared,)
         assert [each.details for each in life.events] == [{"supersedes": [str(shared)]}, {}]
+
+
+async def test_a_history_survives_details_that_no_server_wrote(cursor: Client, connection: asyncpg.Connection) -> None:
+    # Fails without one of the three CASEs in audit_events of memories.sql. The schema holds such rows no more.
+    memory_id = await cursor.saved("Port 8080")
+    await connection.execute("ALTER DOMAIN memhub.event_details DROP CONSTRAINT event_details_check")
+    for details in ('"told"', "[1]", "null", '{"supersedes": "a"}', '{"supersedes": ["a", 1, {}]}'):
+        await connection.execute(ODD_EVENT, memory_id, details)
+
+    told = [event.details for event in (await cursor.history(memory_id)).events]
+    assert told == [{}, {"details": "told"}, {"details": [1]}, {"details": None}, {}, {}]
 
 
 async def test_a_history_is_seen_where_its_memory_is_seen(cursor: Client) -> None:

@@ -22,6 +22,7 @@ from shared.retrieval import frequencies
 from shared.settings import Settings
 from tests.database import Cluster, installation
 from tests.memories.clients import Client
+from tests.memories.test_history import ODD_EVENT
 from tests.ops import memhub
 
 SECRET = "quokka"
@@ -131,6 +132,29 @@ async def test_what_is_left_is_a_skeleton_that_history_reads(
     ]  # fmt: skip
     assert (await speaker.history(chain.before)).superseded_by == chain.secret
     assert await checker.check(connection) == []
+
+
+async def test_details_that_no_server_wrote_are_purged_too(
+    settings: Settings, connection: asyncpg.Connection, chain: Chain
+) -> None:
+    # Fails without the CASE of redact_events, and with `purged` events passed over whatever they hold.
+    await connection.execute("ALTER DOMAIN memhub.event_details DROP CONSTRAINT event_details_check")
+    for event, details in (
+        ("attested", f'"{SECRET}"'),
+        ("attested", f'["{SECRET}"]'),
+        ("attested", "null"),
+        ("purged", f'{{"revisions": 1, "reason": "{SECRET}"}}'),
+    ):
+        await connection.execute(ODD_EVENT.replace("'attested'", f"'{event}'"), chain.secret, details)
+
+    assert await purge(settings, [str(chain.secret)], yes=True, rewrite=False) == 0
+
+    told = await connection.fetch(
+        "SELECT details::text FROM memhub.audit_events WHERE memory_id = $1 ORDER BY id DESC LIMIT 5", chain.secret
+    )
+    assert [details for (details,) in told] == [
+        '{"revisions": 3}', '{"redacted": true, "revisions": 1}', *['{"redacted": true}'] * 3,
+    ]  # fmt: skip
 
 
 async def test_nothing_derived_is_left(

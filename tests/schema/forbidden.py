@@ -433,10 +433,19 @@ FORBIDDEN = [
         invariant=12,
         sentence="words that are emptied",
         sql="UPDATE memhub.memory_revisions SET content = NULL, content_hash = NULL, document = NULL,"
-        " purged_at = now()",
+        " purged_at = now() WHERE memory_id = $deleted",
         by="memory_revisions_guard",
         server=NO_PRIVILEGE,
         operator=PURGED,
+    ),
+    Forbidden(
+        invariant=12,
+        sentence="words that are emptied while they are said",
+        sql="UPDATE memhub.memory_revisions SET content = NULL, content_hash = NULL, document = NULL,"
+        " purged_at = now() WHERE memory_id = $active",
+        by="memory_revisions_guard",
+        server=NO_PRIVILEGE,
+        operator="memory_revisions_content_or_purged",
     ),
     Forbidden(
         invariant=12,
@@ -470,7 +479,7 @@ FORBIDDEN = [
         " author_client, author_kind,"
         " valid_from, purged_at) VALUES ($here, $new, 1, 'remember', 'FACT', 'c', 'agent', now(), now())",
         by="memory_revisions_guard",
-        operator="memory_revisions_memory",
+        operator="memory_revisions_content_or_purged",
     ),
     Forbidden(
         invariant=12,
@@ -503,6 +512,16 @@ FORBIDDEN = [
         by="audit_events_guard",
         server=NO_PRIVILEGE,
         operator=PURGED,
+    ),
+    *(
+        Forbidden(
+            invariant=12,
+            sentence=f"audit details that are {what}",
+            sql="INSERT INTO memhub.audit_events (tenant, project_id, event, client, details, created_at)"
+            f" VALUES ('acme', $here, 'seen', 'c', '{details}', clock_timestamp())",
+            by="event_details_check",
+        )
+        for what, details in (("a text", '"a"'), ("a list", "[]"), ("null", "null"))
     ),
     Forbidden(
         invariant=12,
