@@ -77,7 +77,8 @@ class Visit:
     def author(self) -> Author:
         """Whom the audit trail names."""
         who = self.visitor.principal.identity
-        return Author(CLIENT if who is None else f"{CLIENT} ({who})", request_id=secrets.token_hex(8))
+        name = CLIENT if who is None else limits.client_name(f"{CLIENT} ({who})")
+        return Author(name, request_id=secrets.token_hex(8))
 
     def reading(self) -> AbstractAsyncContextManager[Any]:
         return self.house.database.connection("read")

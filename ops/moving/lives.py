@@ -129,7 +129,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """A project as our export tells of it."""
+    """A project as our export tells of it, and what was left out of that."""
 
     place: Place
     project_id: UUID
@@ -139,6 +139,12 @@ class Project:
     created_at: datetime
     aliases: tuple[Alias, ...]
     events: tuple[Event, ...]
+    left: tuple[Problem, ...] = ()
+
+    def newest(self) -> datetime:
+        """The latest time that it tells of."""
+        times = [alias.created_at for alias in self.aliases] + [told.at for told in self.events]
+        return max(self.created_at, *times) if times else self.created_at
 
 
 @dataclass(frozen=True, slots=True)

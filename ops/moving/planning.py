@@ -27,6 +27,8 @@ _STANDING = _SQL["standing"]
 _LOCK = _SQL["lock"]
 _EXPIRE = statements.load("memories")["expire"]
 
+TO_COME = "it tells of a time that is still to come"
+
 Twin = tuple[UUID, int]
 Said = tuple[UUID, str, bytes]
 
@@ -78,7 +80,7 @@ class Planner:
         timely = []
         for life in [*fresh, *(told.life for told in further.values())]:
             if life.newest() > now:
-                plan.written.problems.append(Problem(life.place, "it tells of a time that is still to come"))
+                plan.written.problems.append(Problem(life.place, TO_COME))
             else:
                 timely.append(life)
         ready = await self._succeeded(timely, plan.written)

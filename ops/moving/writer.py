@@ -15,9 +15,9 @@ from ops.moving import continuing, rows
 from ops.moving.continuing import Continuation
 from ops.moving.detection import Format
 from ops.moving.lives import Event, Life, Problem, Project
-from ops.moving.planning import Plan, Planner, Twin, Written
+from ops.moving.planning import TO_COME, Plan, Planner, Twin, Written
 from ops.operating import CLIENT
-from shared import limits, outbox, statements
+from shared import outbox, statements
 from shared.domain import Status
 from shared.memories import races
 
@@ -71,6 +71,7 @@ class Writer:
                 await self._project(project, written)
         except _REFUSED as refused:
             self._refuse(project, _reason(refused), written)
+        written.problems += project.left
         return written
 
     def _refuse(self, project: Project, reason: str, written: Written) -> None:
@@ -81,6 +82,9 @@ class Writer:
         standing = await self._connection.fetchrow(_STANDING_PROJECT, project.project_id, project.tenant, project.slug)
         if standing is not None and standing["tenant"] != project.tenant:
             self._refuse(project, "another tenant has one of this id", written)
+            return
+        if project.newest() > await self._connection.fetchval(CLOCK):
+            self._refuse(project, TO_COME, written)
             return
         if standing is None and not self._dry_run:
             await self._make(project)
@@ -263,6 +267,4 @@ def _event(event: str, details: dict[str, object], now: datetime) -> Event:
 def _reason(refused: Exception) -> str:
     """Which rule it breaks: never the row, which PostgreSQL puts into its detail."""
     constraint = getattr(refused, "constraint_name", None)
-    if constraint == "content_check":
-        return f"its content has more than {limits.CONTENT_BYTES_MAX:,} bytes, or none"
     return f"the schema refuses it ({constraint or type(refused).__name__})"

@@ -47,6 +47,7 @@ from shared.limits.texts import (
     reason,
     source,
     tags,
+    text,
 )
 from shared.limits.values import (
     LIMIT_MAX,
@@ -121,6 +122,7 @@ __all__ = [
     "source",
     "tags",
     "tenant",
+    "text",
     "token_budget",
     "types",
     "workspace_path",

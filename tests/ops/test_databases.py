@@ -83,7 +83,7 @@ async def test_the_first_memhub_comes_as_it_was(
 
     told = capsys.readouterr()
     assert "52 imported, 2 said already by a live memory, 2 projects made, 2 could not be read" in told.out
-    assert told.err.count("its content has more than 32,000 bytes") == 2
+    assert told.err.count("content: holds 32768 bytes of UTF-8, at most 32000 are allowed") == 2
     assert await rows(connection, SAID_HERE) == await rows(theirs, SAID_THERE, limits.CONTENT_BYTES_MAX)
     stands_here, stands_there = await rows(connection, STANDS_HERE), await rows(theirs, STANDS_THERE)
     differing = sorted(row[3] for row in stands_here - stands_there)

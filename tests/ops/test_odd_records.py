@@ -185,6 +185,54 @@ async def test_a_project_of_an_export_that_nobody_could_make_is_told_by_its_line
     assert "line 2: " in capsys.readouterr().err
 
 
+async def test_a_project_of_a_time_to_come_is_refused_with_its_memories(
+    settings: Settings,
+    other: Settings,
+    speaker: Client,
+    there: asyncpg.Connection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Fails without TO_COME in `_project` of the writer, or without the aliases and events in `newest` of a project.
+    await speaker.saved("The first.")
+    lines = await taken(settings, tmp_path / "export.jsonl")
+    to_come = "2999-01-01T00:00:00+00:00"
+    for change in (itself(created_at=to_come), first("aliases", created_at=to_come), first("events", at=to_come)):
+        project = orjson.loads(lines[1])
+        change(project)
+        odd = orjson.dumps(project, option=orjson.OPT_APPEND_NEWLINE)
+        (tmp_path / "odd.jsonl").write_bytes(b"".join([lines[0], odd, *lines[2:]]))
+        assert await bring(other, tmp_path / "odd.jsonl") == 1
+        told = capsys.readouterr().err
+        assert "line 2: it tells of a time that is still to come" in told
+        assert "line 3: its project was refused" in told
+    assert await there.fetchval("SELECT count(*) FROM memhub.projects") == 0
+
+
+async def test_what_is_odd_around_a_project_is_told_and_its_memories_come(
+    settings: Settings,
+    other: Settings,
+    speaker: Client,
+    there: asyncpg.Connection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Fails without `left` in `project` of the writer.
+    await speaker.saved("The first.")
+    lines = await taken(settings, tmp_path / "export.jsonl")
+    project = orjson.loads(lines[1]) | {"display_name": f"key {KEY}"}
+    next(alias for alias in project["aliases"] if alias["kind"] == "workspace_path")["value"] = "not/absolute"
+    lines[1] = orjson.dumps(project, option=orjson.OPT_APPEND_NEWLINE)
+    (tmp_path / "odd.jsonl").write_bytes(b"".join(lines))
+    assert await bring(other, tmp_path / "odd.jsonl") == 1
+    told = capsys.readouterr().err
+    assert "line 2: display_name: it looks like a credential" in told
+    assert "line 2: workspace_path: must be an absolute path" in told
+    assert await there.fetchval("SELECT display_name FROM memhub.projects") is None
+    assert await there.fetchval("SELECT array_agg(kind) FROM memhub.project_aliases") == ["git_remote"]
+    assert await there.fetchval(CONTENTS) == ["The first."]
+
+
 DEEP = "[" * 3_000 + "]" * 3_000
 
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import datetime
 from itertools import pairwise
-from typing import Any, BinaryIO, Literal, cast
+from typing import Any, BinaryIO, Literal, TypeVar, cast
 from uuid import UUID, uuid5
 
 import orjson
 
 from ops.moving.entries import UNREADABLE, refuse_labels, sensitive
+from ops.moving.formats import fields
 from ops.moving.lines import Line, lines
 from ops.moving.lives import Alias, Attestation, Event, Item, Life, Place, Problem, Project, Revision, Words
 from shared import limits
 from shared.domain import AuthorKind, MemoryType, Status
-from shared.errors import SensitiveContent
+from shared.errors import InvalidArgument, SensitiveContent
 from shared.memories.history import Origin
 from shared.screening import refuse_secrets
 
@@ -25,6 +25,8 @@ HEADER = "memhub-export"
 VERSION = 1
 _LINE = re.compile(rb'"kind"\s*:\s*"(?:memhub-export|project|memory|end)"')
 ACKNOWLEDGED = "acknowledged_sensitive"
+_REFUSED = (SensitiveContent, InvalidArgument, *UNREADABLE)
+_Read = TypeVar("_Read")
 
 
 def line(value: object) -> bytes:
@@ -90,17 +92,15 @@ class Reader:
     def _read(self, place: Place, value: Any) -> Item | Literal["header", "end"]:
         try:
             return self._item(place, value)
-        except SensitiveContent as refused:
-            return sensitive(place, refused)
-        except UNREADABLE as broken:
-            return Problem(place, f"a field is missing or malformed ({type(broken).__name__}: {str(broken)[:80]})")
+        except _REFUSED as refused:
+            return _problem(place, refused)
 
     def _item(self, place: Place, value: dict[str, Any]) -> Item | Literal["header", "end"]:
         match value["kind"]:
             case "memory":
                 return self._life(place, value)
             case "project":
-                return _project(place, value)
+                return _project(place, value, screened=not self._accept_sensitive)
             case "end":
                 return "end"
             case kind if kind != HEADER:
@@ -116,20 +116,20 @@ class Reader:
         moved = self._target is not None and self._target != project_id
         screened = not self._accept_sensitive and not _acknowledged(value)
         successor = value["superseded_by"]
-        revisions = tuple(_revision(revision, screened=screened) for revision in value["revisions"])
+        revisions = tuple(_revision(revision, screened=screened) for revision in _several(value, "revisions"))
         life = Life(
             place=place,
             project_id=self._target or project_id,
             memory_id=self._id(UUID(value["id"]), moved=moved),
-            conversation=_text_or_none(value, "conversation"),
+            conversation=fields.conversation(value, "conversation"),
             status=Status(value["status"]),
-            created_at=_time(value["created_at"]),
-            retired_at=_time_or_none(value["retired_at"]),
+            created_at=fields.time(value, "created_at"),
+            retired_at=fields.time_or_none(value, "retired_at"),
             retired_by=cast("Literal['client', 'judge'] | None", value["retired_by"]),
             superseded_by=None if successor is None else self._id(UUID(successor), moved=moved),
             revisions=revisions,
-            attestations=tuple(map(_attestation, value["attestations"])),
-            events=tuple(map(_event, value["events"])),
+            attestations=tuple(_attestation(said, screened=screened) for said in _several(value, "attestations")),
+            events=tuple(_event(event, screened=screened) for event in _several(value, "events")),
             keeps=True,
             storied=len(revisions) > 1,
             exact=True,
@@ -148,6 +148,12 @@ def _require_order(life: Life) -> None:
         raise ValueError("its revisions are not numbered from 1")
     if life.created_at != life.revisions[0].valid_from:
         raise ValueError("its first revision is not as old as itself")
+    if life.retired_at != life.head.valid_to:
+        raise ValueError("its last revision does not end when it was retired")
+    if life.status is Status.ACTIVE and any(said.words is None for said in life.revisions):
+        raise ValueError("it is ACTIVE and was purged")
+    if any(event.scope_key != life.scope_key for event in life.events):
+        raise ValueError("an event is of another conversation")
     told_of = [said.revision for said in life.attestations] + [event.revision or 0 for event in life.events]
     if max(told_of, default=0) > len(life.revisions):
         raise ValueError("it tells of a revision that it does not have")
@@ -158,124 +164,134 @@ def _require_order(life: Life) -> None:
 
 def _acknowledged(value: dict[str, Any]) -> bool:
     """Somebody said, when it was written, that it only looks like a credential."""
-    return any(ACKNOWLEDGED in event["details"] for event in value["events"])
+    told = [event["details"] for event in _several(value, "events")]
+    return any(isinstance(details, dict) and isinstance(details.get(ACKNOWLEDGED), str) for details in told)
 
 
-def _project(place: Place, value: dict[str, Any]) -> Project:
+def _several(value: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    given = value[name]
+    if not isinstance(given, list):
+        raise ValueError(f"it has no {name}")
+    return given
+
+
+def _project(place: Place, value: dict[str, Any], *, screened: bool) -> Project:
+    """Without the name, aliases and events that no server would have written: its memories do without."""
+    left: list[Problem] = []
+    names = list(_readable(_display_name, [value], place, left, screened=screened))
+    aliases = tuple(_readable(_alias, _several(value, "aliases"), place, left, screened=screened))
+    events = tuple(_readable(_project_event, _several(value, "events"), place, left, screened=screened))
     return Project(
         place=place,
         project_id=UUID(value["id"]),
-        tenant=_text(value, "tenant"),
-        slug=_text(value, "slug"),
-        display_name=_text_or_none(value, "display_name"),
-        created_at=_time(value["created_at"]),
-        aliases=tuple(
-            Alias(kind=_text(alias, "kind"), value=_text(alias, "value"), created_at=_time(alias["created_at"]))
-            for alias in value["aliases"]
-        ),
-        events=tuple(_event(event | {"revision": None, "scope_key": ""}) for event in value["events"]),
+        tenant=limits.tenant(value["tenant"], "tenant"),
+        slug=limits.slug(value["slug"], "slug"),
+        display_name=names[0] if names else None,
+        created_at=fields.time(value, "created_at"),
+        aliases=aliases,
+        events=events,
+        left=tuple(left),
     )
+
+
+def _readable(
+    read: Callable[..., _Read], values: list[dict[str, Any]], place: Place, left: list[Problem], *, screened: bool
+) -> Iterator[_Read]:
+    for value in values:
+        try:
+            yield read(value, screened=screened)
+        except _REFUSED as refused:
+            left.append(_problem(place, refused))
+
+
+def _problem(place: Place, refused: Exception) -> Problem:
+    match refused:
+        case SensitiveContent():
+            return sensitive(place, refused)
+        case InvalidArgument():
+            return Problem(place, refused.message)
+        case _:
+            told = f"{type(refused).__name__}: {str(refused)[:80]}"
+            return Problem(place, f"a field is missing or malformed ({told})")
+
+
+def _display_name(value: dict[str, Any], *, screened: bool) -> str | None:
+    name = fields.label(value, "display_name", limits.display_name)
+    if screened:
+        refuse_labels(display_name=(name,))
+    return name
+
+
+def _alias(value: dict[str, Any], *, screened: bool) -> Alias:
+    """As it is given, and not in today's form of its kind: names of other versions lead here too."""
+    kind, told = fields.text(value, "kind"), fields.text(value, "value")
+    match kind:
+        case "git_remote":
+            limits.git_remote(told)
+        case "workspace_path":
+            limits.workspace_path(told)
+        case _:
+            raise ValueError("the kind of an alias is unknown")
+    if screened:
+        refuse_labels(**{kind: (told,)})
+    return Alias(kind=kind, value=told, created_at=fields.time(value, "created_at"))
+
+
+def _project_event(value: dict[str, Any], *, screened: bool) -> Event:
+    return _event(value | {"revision": None, "scope_key": ""}, screened=screened)
 
 
 def _revision(value: dict[str, Any], *, screened: bool) -> Revision:
-    content = _text_or_none(value, "content")
-    category, source, author = _text_or_none(value, "category"), _text_or_none(value, "source"), _author(value)
-    tags = _tags(value["tags"])
+    content, reason = fields.content(value), fields.own(value, "reason", limits.reason)
     if screened:
         if content is not None:
             refuse_secrets(content)
-        refuse_labels(category=(category,), tags=tags, source=(source,), author_client=(author,))
+        refuse_labels(reason=(reason,))
     return Revision(
-        revision=_whole(value, "revision", least=1),
-        origin=cast("Origin", _text(value, "origin")),
+        **_said(value, screened=screened),
+        origin=cast("Origin", fields.text(value, "origin")),
         words=None if content is None else Words.of(content),
-        type=MemoryType(value["type"]),
-        category=category,
-        tags=tags,
-        importance=_whole_or_none(value, "importance"),
-        expires_at=_time_or_none(value["expires_at"]),
-        author_client=author,
-        author_conversation=_text_or_none(value, "author_conversation"),
-        author_kind=AuthorKind(value["author_kind"]),
-        source=source,
-        reason=_text_or_none(value, "reason"),
-        valid_from=_time(value["valid_from"]),
-        valid_to=_time_or_none(value["valid_to"]),
-        purged_at=_time_or_none(value["purged_at"]),
+        reason=reason,
+        valid_from=fields.time(value, "valid_from"),
+        valid_to=fields.time_or_none(value, "valid_to"),
+        purged_at=fields.time_or_none(value, "purged_at"),
     )
 
 
-def _attestation(value: dict[str, Any]) -> Attestation:
-    return Attestation(
-        revision=_whole(value, "revision", least=1),
-        author_client=_author(value),
-        author_conversation=_text_or_none(value, "author_conversation"),
-        author_kind=AuthorKind(value["author_kind"]),
-        type=MemoryType(value["type"]),
-        category=_text_or_none(value, "category"),
-        tags=_tags(value["tags"]),
-        importance=_whole_or_none(value, "importance"),
-        expires_at=_time_or_none(value["expires_at"]),
-        source=_text_or_none(value, "source"),
-        created_at=_time(value["created_at"]),
-    )
+def _attestation(value: dict[str, Any], *, screened: bool) -> Attestation:
+    return Attestation(**_said(value, screened=screened), created_at=fields.time(value, "created_at"))
 
 
-def _event(value: dict[str, Any]) -> Event:
+def _said(value: dict[str, Any], *, screened: bool) -> dict[str, Any]:
+    """What a revision and an attestation both tell."""
+    category, tags = fields.label(value, "category", limits.category), fields.tags(value)
+    source, author = fields.own(value, "source", limits.source), fields.client(value, "author_client")
+    if screened:
+        refuse_labels(category=(category,), tags=tags, source=(source,), author_client=(author,))
+    return {
+        "revision": fields.whole(value, "revision", least=1),
+        "type": MemoryType(value["type"]),
+        "category": category,
+        "tags": tags,
+        "importance": fields.whole_or_none(value, "importance"),
+        "expires_at": fields.time_or_none(value, "expires_at"),
+        "author_client": author,
+        "author_conversation": fields.conversation(value, "author_conversation"),
+        "author_kind": AuthorKind(value["author_kind"]),
+        "source": source,
+    }
+
+
+def _event(value: dict[str, Any], *, screened: bool) -> Event:
+    name = fields.client(value, "client")
+    if screened:
+        refuse_labels(client=(name,))
     return Event(
-        event=_text(value, "event"),
-        revision=None if value["revision"] is None else _whole(value, "revision", least=1),
-        scope_key=_text(value, "scope_key"),
-        client=_text(value, "client"),
-        request_id=_text_or_none(value, "request_id"),
-        details=orjson.dumps(value["details"]).decode(),
-        at=_time(value["at"]),
+        event=fields.text(value, "event"),
+        revision=None if value["revision"] is None else fields.whole(value, "revision", least=1),
+        scope_key=fields.text(value, "scope_key"),
+        client=name,
+        request_id=fields.own(value, "request_id", limits.client_request_id),
+        details=fields.details(value, screened=screened),
+        at=fields.time(value, "at"),
     )
-
-
-def _text(value: dict[str, Any], name: str) -> str:
-    given = value[name]
-    if not isinstance(given, str):
-        raise ValueError(f"{name} is no text")
-    return given
-
-
-def _text_or_none(value: dict[str, Any], name: str) -> str | None:
-    return None if value[name] is None else _text(value, name)
-
-
-def _author(value: dict[str, Any]) -> str:
-    return _text(value, "author_client")
-
-
-def _whole(value: dict[str, Any], name: str, *, least: int) -> int:
-    """A whole number that its column takes; JSON's true and 1.0 are none."""
-    given = value[name]
-    if type(given) is not int or not least <= given <= limits.REVISION_MAX:
-        raise ValueError(f"{name} is no number from {least}")
-    return given
-
-
-def _whole_or_none(value: dict[str, Any], name: str) -> int | None:
-    return None if value[name] is None else _whole(value, name, least=0)
-
-
-def _tags(value: list[str]) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise ValueError("tags are no list")
-    if any("\x1f" in tag or not tag for tag in value):
-        raise ValueError("a tag is empty or holds a control character")
-    return tuple(value)
-
-
-def _time(value: str) -> datetime:
-    given = datetime.fromisoformat(value)
-    if given.tzinfo is None:
-        raise ValueError(f"the time {value[:40]} has no offset")
-    if not limits.is_storable(given):
-        raise ValueError(f"the time {value[:40]} lies before 1970 or after 9999")
-    return given
-
-
-def _time_or_none(value: str | None) -> datetime | None:
-    return None if value is None else _time(value)
