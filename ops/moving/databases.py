@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -11,8 +11,10 @@ import asyncpg
 import orjson
 
 from ops.moving.detection import Format
-from ops.moving.formats import loose, ours
+from ops.moving.entries import UNREADABLE
+from ops.moving.formats import fields, loose, ours
 from shared import limits, statements
+from shared.errors import InvalidArgument
 
 _AT_ONCE = 100
 
@@ -106,10 +108,10 @@ async def lines(connection: asyncpg.Connection, program: Known, *, tenant: str) 
     yield ours.header()
     async for line in _lines(connection, program.projects, tenant):
         projects += 1
-        yield line
+        yield _fitting(line, _fit_project)
     async for line in _lines(connection, program.memories):
         memories += 1
-        yield _fitting(line)
+        yield _fitting(line, _fit_memory)
     yield ours.end(projects=projects, memories=memories)
 
 
@@ -118,14 +120,40 @@ async def _lines(connection: asyncpg.Connection, statement: str, *arguments: str
         yield line.encode() + b"\n"
 
 
-def _fitting(line: bytes) -> bytes:
-    """A memory whose labels had no bounds there: cut, so that the memory comes."""
-    memory: dict[str, Any] = orjson.loads(line)
+def _fitting(line: bytes, fit: Callable[[dict[str, Any]], None]) -> bytes:
+    """A record whose labels had no bounds there, cut, so that it comes; an odd one as it is, to be told by its line."""
+    try:
+        told: dict[str, Any] = orjson.loads(line)
+        fit(told)
+    except (InvalidArgument, *UNREADABLE):
+        return line
+    return ours.line(told)
+
+
+def _fit_project(project: dict[str, Any]) -> None:
+    project["display_name"] = limits.display_name(loose.cut(project["display_name"], limits.DISPLAY_NAME_BYTES_MAX))
+    for event in project["events"]:
+        _fit_event(event)
+
+
+def _fit_memory(memory: dict[str, Any]) -> None:
     for said in (*memory["revisions"], *memory["attestations"]):
         said["author_client"] = limits.client_name(said["author_client"])
-        said["source"] = loose.shortened(said["source"], limits.SOURCE_BYTES_MAX)
+        said["source"] = limits.source(loose.shortened(said["source"], limits.SOURCE_BYTES_MAX))
+        said["tags"] = limits.tags(loose.tags(said["tags"]))
     for revision in memory["revisions"]:
-        revision["reason"] = loose.shortened(revision["reason"], limits.REASON_BYTES_MAX)
+        revision["reason"] = limits.reason(loose.shortened(revision["reason"], limits.REASON_BYTES_MAX))
     for event in memory["events"]:
-        event["client"] = limits.client_name(event["client"])
-    return ours.line(memory)
+        _fit_event(event)
+
+
+def _fit_event(event: dict[str, Any]) -> None:
+    event["client"] = limits.client_name(event["client"])
+    try:
+        limits.client_request_id(event["request_id"])
+    except InvalidArgument:
+        event["request_id"] = None
+    try:
+        fields.details(event, screened=False)
+    except (InvalidArgument, *UNREADABLE):
+        event["details"] = {}

@@ -22,7 +22,8 @@ SELECT json_build_object(
     'events', (
         SELECT coalesce(json_agg(json_build_object(
             'event', 'purged', 'client', event.actor_client, 'request_id', event.request_id,
-            'details', event.detail || jsonb_build_object('memory_id', event.memory_id), 'at', event.at)
+            'details', CASE jsonb_typeof(event.detail) WHEN 'object' THEN event.detail ELSE '{}' END
+                || jsonb_build_object('memory_id', event.memory_id), 'at', event.at)
             ORDER BY event.id), '[]')
         FROM audit_events AS event
         WHERE event.project_id = project.id AND event.action = 'purge' AND event.outcome = 'ok')

@@ -15,6 +15,7 @@ from ops.moving.detection import Format
 from ops.moving.tables import Table
 from shared import checker, limits
 from shared.settings import Settings
+from tests.ops.test_odd_records import KEY
 from tests.ops.test_round_trip import bring
 
 FOREIGN = Path(__file__).with_name("foreign")
@@ -119,6 +120,50 @@ async def test_the_first_memhub_again_brings_what_went_on_there(
     assert "1 there already, and went on as it is told" in capsys.readouterr().out
     heads = "SELECT content FROM memhub.live_memories JOIN memhub.memory_revisions USING (memory_id, revision_no)"
     assert ("It went on.",) in await rows(connection, f"{heads} WHERE memory_id = $1", memory_id)
+    assert await checker.check(connection) == []
+
+
+async def test_an_odd_memory_of_the_first_memhub_is_told_and_the_rest_comes(
+    settings: Settings,
+    connection: asyncpg.Connection,
+    theirs: asyncpg.Connection,
+    other_url: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Fails without UNREADABLE in `_fitting`, without the CASE around `event.detail` in the statement of its projects,
+    # or without one of the cuts of `_fit_memory`, `_fit_project` and `_fit_event`.
+    await written(theirs, "first-memhub.sql")
+    (bare, secret, ragged) = await theirs.fetch(
+        "SELECT id FROM memories WHERE status = 'ACTIVE' AND current_revision_no = 1 AND NOT EXISTS ("
+        "SELECT FROM memories AS old WHERE old.superseded_by_id = memories.id) ORDER BY created_at LIMIT 3"
+    )
+    await theirs.execute("DELETE FROM memory_revisions WHERE memory_id = $1", bare["id"])
+    await theirs.execute("UPDATE memory_attestations SET client_name = $2 WHERE memory_id = $1", secret["id"], KEY)
+    await theirs.execute(
+        "UPDATE memory_revisions SET tags = ARRAY[repeat('x', 300), E'a\nb', 'a b'], source = ' ', change_reason = '',"
+        " author_client = E'a\x1b[31mred' WHERE memory_id = $1",
+        ragged["id"],
+    )
+    await theirs.execute(
+        "UPDATE audit_events SET detail = '[1, 2]', request_id = 'x' WHERE memory_id = $1", ragged["id"]
+    )
+    await theirs.execute("UPDATE audit_events SET detail = '\"a\"' WHERE action = 'purge'")
+    await theirs.execute("UPDATE projects SET display_name = E'a\x1bb'")
+
+    assert await brought(settings, other_url) == 1
+
+    told = capsys.readouterr()
+    assert "2 projects made, 1 looks like a credential" in told.out
+    assert "ValueError: it has no revisions" in told.err
+    assert "author_client: it looks like a credential" in told.err
+    here = {row["id"] for row in await connection.fetch("SELECT id FROM memhub.memories")}
+    assert here & {bare["id"], secret["id"], ragged["id"]} == {ragged["id"]}
+    assert len(here) > 45
+    said = await connection.fetchrow("SELECT * FROM memhub.memory_revisions WHERE memory_id = $1", ragged["id"])
+    assert (said["tags"], said["source"], said["author_client"]) == (["x" * 64, "a b"], None, "a [31mred")
+    assert await connection.fetchval("SELECT display_name FROM memhub.projects LIMIT 1") == "a b"
+    purged = "SELECT DISTINCT array(SELECT jsonb_object_keys(details)) FROM memhub.audit_events WHERE event = 'purged'"
+    assert await connection.fetchval(purged) == ["memory_id"]
     assert await checker.check(connection) == []
 
 

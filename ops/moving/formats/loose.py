@@ -21,7 +21,7 @@ def type_of(value: object) -> MemoryType:
 
 
 def category(value: object) -> str | None:
-    return _cut(value, CATEGORY_BYTES_MAX) if isinstance(value, str) else None
+    return cut(value, CATEGORY_BYTES_MAX)
 
 
 def tags(value: object) -> list[str]:
@@ -29,6 +29,11 @@ def tags(value: object) -> list[str]:
     given: Iterable[object] = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
     cut = [_cut(tag, TAG_BYTES_MAX) for tag in given if isinstance(tag, str)]
     return list(dict.fromkeys(tag for tag in cut if tag))[:TAGS_MAX]
+
+
+def cut(value: object, bytes_max: int) -> str | None:
+    """As much of a text as has room, in one line."""
+    return _cut(value, bytes_max) if isinstance(value, str) else None
 
 
 def shortened(value: str | None, bytes_max: int) -> str | None:
