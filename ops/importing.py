@@ -62,6 +62,10 @@ _TOLD = {
     ),
     "expired": ("had expired and was left out", "had expired and were left out"),
     "bad": ("could not be read", "could not be read"),
+    "twice": (
+        "has the id of another one in it, says something else and was left out",
+        "have the id of another one in it, say something else and were left out",
+    ),
     "note": ("was passed over", "were passed over"),
 }
 # What a dry run says otherwise.
@@ -78,6 +82,10 @@ _WOULD = {
         "look like a credential and would be left out (--accept-sensitive takes them)",
     ),
     "expired": ("has expired and would be left out", "have expired and would be left out"),
+    "twice": (
+        "has the id of another one in it, says something else and would be left out",
+        "have the id of another one in it, say something else and would be left out",
+    ),
 }
 
 
@@ -95,7 +103,7 @@ class Wish:
 
 
 async def import_(settings: Settings, wish: Wish) -> int:
-    """Imports and tells what became of it; 1 when something could not be read or looks like a credential."""
+    """Imports and tells what became of it; 1 when something of it is missing here, unread or left out."""
     async with _at_hand(wish.source, settings) as (path, found):
         format = _form(wish, path, found)
         await require_one(path, format, wish.origin, told=_told(wish.source), is_lines=_is_lines(wish))
@@ -269,7 +277,10 @@ def _tell(report: Report, wish: Wish, format: Format) -> None:
     problems = Terminal(stderr=True)
     for problem in report.problems[:PROBLEMS_SHOWN]:
         problems.print(f"{problem.place.told}: {problem.reason}", soft_wrap=True)
-    untold = sum(report.counts[kind] for kind in ("bad", "sensitive", "expired", "changed", "note")) - PROBLEMS_SHOWN
+    untold = (
+        sum(report.counts[kind] for kind in ("bad", "twice", "sensitive", "expired", "changed", "note"))
+        - PROBLEMS_SHOWN
+    )
     if untold > 0:
         problems.print(f"and {untold:,} more")
     words = _TOLD | (_WOULD if wish.dry_run else {})

@@ -71,9 +71,10 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Both sides went on: `reason` tells it."""
+    """Both sides went on: `reason` tells it. Not `parted`: its words were destroyed there and are here."""
 
     reason: str
+    parted: bool = True
 
 
 Stand = Continuation | Apart | Literal["known"]
@@ -203,7 +204,7 @@ def _exact(
     events = _beyond(map(_told_by, events_here), [(_told_key(event), event) for event in told])
     if moves or attestations or events:
         return Continuation(life, here, moves, attestations, events, note)
-    return Apart(note) if note else "known"
+    return Apart(note, parted=False) if note else "known"
 
 
 def _moves(life: Life, here: Here, common: list[tuple[asyncpg.Record, Revision]]) -> bool | None:

@@ -22,15 +22,15 @@ ROUNDS_MAX = 1_000
 @dataclass(slots=True)
 class Report:
     """`counts`: imported, known (were there before), continued (were there, and went on), changed (are told otherwise
-    here), deduplicated, passed (were replaced or forgotten here), projects, bad, sensitive, expired. The first
-    PROBLEMS_KEPT_MAX problems are told one by one."""
+    here), deduplicated, passed (were replaced or forgotten here), projects, bad, twice (are told otherwise before
+    in what is read), sensitive, expired. The first PROBLEMS_KEPT_MAX problems are told one by one."""
 
     counts: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
-        return not self.counts["bad"] and not self.counts["sensitive"]
+        return not any(self.counts[kind] for kind in ("bad", "twice", "sensitive"))
 
     def tell(self, problem: Problem) -> None:
         self.counts[problem.kind] += 1

@@ -153,7 +153,7 @@ class Problem:
 
     place: Place
     reason: str
-    kind: Literal["bad", "sensitive", "expired", "changed", "note"] = "bad"
+    kind: Literal["bad", "twice", "sensitive", "expired", "changed", "note"] = "bad"
 
 
 Item = Life | Project | Problem

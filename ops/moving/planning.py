@@ -12,8 +12,9 @@ from uuid import UUID
 import asyncpg
 
 from ops.moving import continuing, rows
-from ops.moving.continuing import APART, Apart, Continuation, Here, Key
-from ops.moving.lives import Life, Problem
+from ops.moving.continuing import Apart, Continuation, Here, Key
+from ops.moving.doubles import Told
+from ops.moving.lives import Life, Place, Problem
 from ops.moving.ordering import Held
 from shared import statements
 from shared.domain import Status
@@ -27,6 +28,7 @@ _STANDING = _SQL["standing"]
 _LOCK = _SQL["lock"]
 _EXPIRE = statements.load("memories")["expire"]
 
+TWICE = "it was told otherwise before in the same import, as memory {}: left as it was told first"
 TO_COME = "it tells of a time that is still to come"
 
 Twin = tuple[UUID, int]
@@ -63,6 +65,7 @@ class Planner:
     def __init__(self, connection: asyncpg.Connection, *, dry_run: bool) -> None:
         self._connection = connection
         self._dry_run = dry_run
+        self._told = Told()
         self._seen: dict[Key, bytes | None] = {}
         self._seen_contents: dict[Said, Twin] = {}
         # Will leave the search tables when its successor is here, as long as that is waited for.
@@ -98,7 +101,7 @@ class Planner:
                 # Compared with what is here by then, in the next round.
                 written.held.append(Held.of(life))
             elif self._seen.get(life.key, _words(life)) != _words(life) and not life.exact:
-                written.problems.append(Problem(life.place, APART.format(life.memory_id), "changed"))
+                written.problems.append(_twice(life))
             elif before is not None or life.key in self._seen:
                 written.counts["known"] += 1
             elif life.key in here:
@@ -112,7 +115,9 @@ class Planner:
             if isinstance(stand, Continuation):
                 further[key] = stand
                 continue
-            if isinstance(stand, Apart):
+            if isinstance(stand, Apart) and stand.parted and key in self._told:
+                written.problems.append(_twice(life))
+            elif isinstance(stand, Apart):
                 written.problems.append(Problem(life.place, stand.reason, "changed"))
             else:
                 written.counts["known"] += 1
@@ -231,7 +236,16 @@ class Planner:
         standing = [row for row in found if not row["expired"]]
         return {asked[row["place"] - 1]: (row["memory_id"], row["revision_no"]) for row in standing}
 
-    def remember(self, plan: Plan, now: datetime) -> None:
+    def settle(self, lives: Sequence[Life], plan: Plan, now: datetime) -> None:
+        """The batch is done, but for what is held back: what is told otherwise from here on stands twice in it."""
+        held = {place.told for place in plan.written.held}
+        for life in lives:
+            if life.place.told not in held:
+                self._told.add(life.key)
+        if self._dry_run:
+            self._remember(plan, now)
+
+    def _remember(self, plan: Plan, now: datetime) -> None:
         """What a dry run would have written, so that it tells the doubles inside of what it reads."""
         for life in plan.born:
             self._seen[life.key] = _words(life)
@@ -239,6 +253,10 @@ class Planner:
             if said is not None:
                 self._seen_contents[said] = (life.memory_id, life.head.revision)
         self._seen.update((life.key, _words(life)) for life, _ in plan.twins if life.keeps)
+
+
+def _twice(life: Life) -> Problem:
+    return Problem(life.place, TWICE.format(life.memory_id), "twice")
 
 
 def _is_told(life: Life, before: Life) -> bool:

@@ -142,8 +142,7 @@ class Writer:
             plan = await self._planner.plan(lives, now)
             if not self._dry_run:
                 await self._carry_out(plan, now)
-        if self._dry_run:
-            self._planner.remember(plan, now)
+        self._planner.settle(lives, plan, now)
         return plan.written
 
     async def _carry_out(self, plan: Plan, now: datetime) -> None:

@@ -344,7 +344,7 @@ async def test_a_line_that_says_something_else_is_left_and_named(
     ]  # fmt: skip
 
 
-async def test_an_id_that_comes_twice_in_a_file_is_as_in_two_files(
+async def test_an_id_that_comes_twice_in_a_file_is_as_it_came_first(
     settings: Settings, connection: asyncpg.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Fails when what a batch tells of a memory after the first record is taken for known: words were lost in silence.
@@ -358,9 +358,9 @@ async def test_an_id_that_comes_twice_in_a_file_is_as_in_two_files(
     (tmp_path / "twice.jsonl").write_text(lines(said))
 
     for dry_run, outcome in ((True, "2 would be imported"), (False, "2 imported")):
-        assert await bring(settings, tmp_path / "twice.jsonl", project="moving", dry_run=dry_run) == 0
+        assert await bring(settings, tmp_path / "twice.jsonl", project="moving", dry_run=dry_run) == 1
         told = capsys.readouterr()
-        assert told.err.startswith("line 3: it is told otherwise here, as memory ")
+        assert told.err.startswith("line 3: it was told otherwise before in the same import, as memory ")
         assert outcome in told.out
     assert await live(connection) == ["The first host."]
 
@@ -492,3 +492,49 @@ async def test_exports_in_one_file_are_as_one_after_the_other(
         assert "otherwise" not in told.out
     assert await exported(other, tmp_path / "after.jsonl") == without_imports(three)
     assert await live(there) == await live(connection)
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize("rows_a_batch", [1, 1_000])
+async def test_an_id_that_stands_twice_with_other_words_is_told_and_is_missing(
+    settings: Settings,
+    connection: asyncpg.Connection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    rows_a_batch: int,
+    dry_run: bool,
+) -> None:
+    # Fails without `settle` of the planner, or without "twice" in `complete`: a part of the file was missing, and the
+    # exit status 0. Also in a run that brings nothing new.
+    monkeypatch.setattr("ops.moving.batches.BATCH_ROWS", rows_a_batch)
+    path = tmp_path / "twice.jsonl"
+    path.write_text(
+        '{"id": 1, "content": "Port 80."}\n{"id": 2, "content": "Port 22."}\n'
+        '{"id": 1, "content": "Port 443."}\n{"id": 2, "content": "Port 22."}\n'
+    )
+    for _run in range(2):
+        assert await bring(settings, path, project="moving", dry_run=dry_run) == 1
+        told = capsys.readouterr()
+        assert told.err.startswith("line 3: it was told otherwise before in the same import, as memory ")
+        assert told.err.count("\n") == 1
+        assert "1 has the id of another one in it, says something else and " in told.out
+    path.write_text('{"id": 1, "content": "Port 8080."}\n')
+    assert await bring(settings, path, project="moving") == 0
+
+
+async def test_a_memory_of_an_export_that_stands_twice_and_parted_is_missing(
+    settings: Settings, other: Settings, speaker: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails without `_told` asked of what stands apart. One that merely goes on in the second export is no double.
+    revised = await speaker.saved("Port 80.")
+    first = await taken(settings, tmp_path / "first.jsonl")
+    await speaker.revise(revised, 1, "Port 443.")
+    second = await taken(settings, tmp_path / "second.jsonl")
+    (tmp_path / "joined.jsonl").write_bytes(b"".join(first + second))
+    assert await bring(other, tmp_path / "joined.jsonl") == 0
+    assert "went on" in capsys.readouterr().out
+    parted = [line.replace(b'"content":"Port 443."', b'"content":"Port 8443."') for line in second]
+    (tmp_path / "joined.jsonl").write_bytes(b"".join(second + parted))
+    assert await bring(other, tmp_path / "joined.jsonl") == 1
+    assert f"line {len(second) + 3}: it was told otherwise before" in capsys.readouterr().err
