@@ -14,7 +14,7 @@ import asyncpg
 from ops.moving import continuing, rows
 from ops.moving.continuing import Apart, Continuation, Here, Key
 from ops.moving.doubles import Told
-from ops.moving.lives import Life, Place, Problem
+from ops.moving.lives import Life, Problem
 from ops.moving.ordering import Held
 from shared import statements
 from shared.domain import Status
@@ -238,7 +238,7 @@ class Planner:
 
     def settle(self, lives: Sequence[Life], plan: Plan, now: datetime) -> None:
         """The batch is done, but for what is held back: what is told otherwise from here on stands twice in it."""
-        held = {place.told for place in plan.written.held}
+        held = {each.place.told for each in plan.written.held}
         for life in lives:
             if life.place.told not in held:
                 self._told.add(life.key)
