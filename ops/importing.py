@@ -275,7 +275,8 @@ def _name(url: str) -> str:
 
 def _tell(report: Report, wish: Wish, format: Format) -> None:
     problems = Terminal(stderr=True)
-    for problem in report.problems[:PROBLEMS_SHOWN]:
+    # A folder has a note for nearly each of its files.
+    for problem in (*report.problems, *report.notes)[:PROBLEMS_SHOWN]:
         problems.print(f"{problem.place.told}: {problem.reason}", soft_wrap=True)
     untold = (
         sum(report.counts[kind] for kind in ("bad", "twice", "sensitive", "expired", "changed", "note"))

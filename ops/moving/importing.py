@@ -23,10 +23,12 @@ ROUNDS_MAX = 1_000
 class Report:
     """`counts`: imported, known (were there before), continued (were there, and went on), changed (are told otherwise
     here), deduplicated, passed (were replaced or forgotten here), projects, bad, twice (are told otherwise before
-    in what is read), sensitive, expired. The first PROBLEMS_KEPT_MAX problems are told one by one."""
+    in what is read), sensitive, expired. The first PROBLEMS_KEPT_MAX problems are told one by one, and as many notes
+    after them."""
 
     counts: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
@@ -34,8 +36,9 @@ class Report:
 
     def tell(self, problem: Problem) -> None:
         self.counts[problem.kind] += 1
-        if len(self.problems) < PROBLEMS_KEPT_MAX:
-            self.problems.append(problem)
+        kept = self.notes if problem.kind == "note" else self.problems
+        if len(kept) < PROBLEMS_KEPT_MAX:
+            kept.append(problem)
 
 
 async def run(source: Source, writer: Writer, *, progress: Callable[[int], None]) -> Report:

@@ -13,11 +13,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from ops.connecting.clients import CLIENTS
 from ops.files import FileRefused
 from ops.moving import documents, sources
 from ops.moving.detection import Format, detect
-from ops.moving.formats import markdown
 from shared import checker
 from shared.errors import ProjectRequired
 from shared.settings import Settings
@@ -68,36 +66,6 @@ MEM0: dict[str, list[Any]] = {
         }
     ]
 }
-
-NOTES = """---
-title: x
----
-# Project
-Billing in Go.
-
-<!-- not
-this -->
-## Rules
-
-Always:
-
-- run `make check`
-  before a push
-  - also on Fridays
-- never rebase main
-
-@docs/other.md
-
-Setext
-------
-1. first
-2. second
-
-```sh
-# no heading
-make
-```
-"""
 
 
 def lines(values: list[Any]) -> str:
@@ -335,97 +303,10 @@ async def test_a_form_of_others_needs_a_project(settings: Settings, tmp_path: Pa
         await bring(settings, tmp_path / "memory.jsonl")
 
 
-def test_markdown_becomes_a_memory_for_each_item_and_paragraph_under_its_headings() -> None:
-    found = [(entry.content, str(entry.type), entry.place.told) for entry in markdown.entries("CLAUDE.md", NOTES)]
-
-    assert found == [
-        ("Project: Billing in Go.", "FACT", "CLAUDE.md line 5"),
-        (
-            "Project > Rules: Always: run `make check`\n  before a push\n  - also on Fridays",
-            "CONSTRAINT",
-            "CLAUDE.md line 13",
-        ),
-        ("Project > Rules: Always: never rebase main", "CONSTRAINT", "CLAUDE.md line 16"),
-        ("Project > Setext: first", "FACT", "CLAUDE.md line 22"),
-        ("Project > Setext: second", "FACT", "CLAUDE.md line 23"),
-        ("Project > Setext: ```sh\n# no heading\nmake\n```", "FACT", "CLAUDE.md line 25"),
-    ]
-
-
-RULES = """\
-# Rules
-- [ ] write the release notes
-- [x] rename the package
-- never rebase main
-  ```sh
-  git merge
-  ```
-```sh
-make check
-```
-- amounts are cents
-| code | means |
-|---|---|
-| 17 | cents |
-
-> Somebody said once
-> that all must be blue.
-
-![the plan](plan.png)
-
-[![build](b.svg)](https://ci.example)
-<img src="x.png">
-
-unit | of
---- | ---
-cents | money
-
-As in this:
-> quoted
-
-Never push on Fridays:
-```sh
-date +%u
-```
-"""
-
-
-def test_only_sentences_of_markdown_are_rules_and_what_stands_for_itself_is_its_own_memory() -> None:
-    # Fails without `demands`, and without `_takes_fence` and the kinds in `_belongs`.
-    found = [(str(entry.content).removeprefix("Rules: "), str(entry.type)) for entry in markdown.entries("a.md", RULES)]
-
-    assert found == [
-        ("[ ] write the release notes", "FACT"),
-        ("[x] rename the package", "FACT"),
-        ("never rebase main\n  ```sh\n  git merge\n  ```", "CONSTRAINT"),
-        ("```sh\nmake check\n```", "FACT"),
-        ("amounts are cents", "CONSTRAINT"),
-        ("| code | means |\n|---|---|\n| 17 | cents |", "FACT"),
-        ("> Somebody said once\n> that all must be blue.", "FACT"),
-        ("![the plan](plan.png)", "FACT"),
-        ('[![build](b.svg)](https://ci.example)\n<img src="x.png">', "FACT"),
-        ("unit | of\n--- | ---\ncents | money", "FACT"),
-        ("As in this:\n> quoted", "FACT"),
-        ("Never push on Fridays:\n```sh\ndate +%u\n```", "CONSTRAINT"),
-    ]
-
-
 def test_a_folder_gives_markdown_and_no_other_text(tmp_path: Path) -> None:
     for name in ("a.md", "b.MDX", ".cursorrules", "requirements.txt", "robots.txt"):
         (tmp_path / name).write_text("- said\n")
     assert [file.name for file in sources._files(tmp_path)[0]] == [".cursorrules", "a.md", "b.MDX"]
-
-
-def test_the_rules_that_connect_wrote_are_no_memories_of_the_project() -> None:
-    # Without _OURS in markdown._blanked they come as facts and constraints of the project.
-    own = "# Ours\n\n- Amounts are cents.\n"
-    with_rules = CLIENTS["codex"].project_rules
-    assert with_rules is not None
-    text = with_rules.installed(own) + "\n- Times are UTC.\n"
-    assert [entry.content for entry in markdown.entries("AGENTS.md", text)] == [
-        "Ours: Amounts are cents.",
-        "Ours: Times are UTC.",
-    ]
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
