@@ -96,9 +96,9 @@ def database(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def is_lines(path: Path) -> bool:
-    """True for JSON Lines, false for one document: a first line that is an object and wraps no others."""
-    line = _first_line(path)
-    return line is not None and not any(isinstance(line.get(name), list | dict) for name in _collections())
+    """True for JSON Lines, false for documents: a first line that is an object and wraps no others. Where it is broken
+    or very long, and no document begins with it either, a line after it tells."""
+    return _first_record(path) is not None
 
 
 def _text(value: bytes) -> str | bytes:
@@ -119,29 +119,54 @@ def _of_database(path: Path, told: str) -> Format:
 
 def _first(path: Path) -> tuple[str, Any]:
     """The first thing that a memory is made of, and the collection that it stands in."""
-    if is_lines(path):
-        return "", _first_line(path)
+    record = _first_record(path)
+    if record is not None:
+        return "", record
+    element = _first_element(path)
+    return ("", None) if element is None else (element.collection, element.value)
+
+
+def _first_record(path: Path) -> dict[str, Any] | None:
+    """The first line of JSON Lines that can be read; None for a document."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+    first, *others = head.split(b"\n", LINES_LOOKED_AT)[:LINES_LOOKED_AT]
+    line = _record(first)
+    if line is not None:
+        return None if _wraps(line) else line
+    if first.startswith(b"["):
+        return None
+    element = _first_element(path)
+    if element is not None:
+        # A document has its first line's end near its beginning.
+        is_long = len(first) == len(head) and not element.collection
+        return element.value if is_long and isinstance(element.value, dict) else None
+    return next((record for record in map(_record, others) if record is not None), None)
+
+
+def _first_element(path: Path) -> documents.Element | None:
     with path.open("rb") as file:
         try:
-            for element in documents.elements(file):
-                return element.collection, element.value
+            return next(documents.elements(file), None)
         except documents.BrokenDocument:
-            return "", None
-    return "", None
+            return None
 
 
-def _first_line(path: Path) -> dict[str, Any] | None:
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)
+def _record(line: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(head[0])
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
 
-def _collections() -> frozenset[str]:
-    return documents.COLLECTIONS | {"data"}
+def _wraps(line: dict[str, Any]) -> bool:
+    if documents.says(line):
+        return False
+    inner = line.get("data")
+    if isinstance(inner, list) or (isinstance(inner, dict) and _wraps(inner)):
+        return True
+    return any(isinstance(line.get(name), list) for name in documents.COLLECTIONS)
 
 
 def _of_value(collection: str, value: Any) -> Format | None:

@@ -159,6 +159,7 @@ def test_the_rules_that_connect_wrote_are_no_memories_of_the_project() -> None:
         ("Never do:\n- push\n```\nmake\n```\n- test", ["Never do: push", "```\nmake\n```", "test"]),
         ("Never do:\n- push\n> quoted\n\n- test", ["Never do: push", "> quoted", "test"]),
         ("Never do:\n\n- push\n- rebase\n\n1. test", ["Never do: push", "Never do: rebase", "test"]),
+        ("As here:\n> quoted\n\n| a |\n|---|", ["As here:\n> quoted", "| a |\n|---|"]),
         ("Never do:\n\n@a.md\n\n- test", ["Never do:", "test"]),
         ("Never do:\n\n- push\n\n  on Fridays\n- rebase", ["Never do: push\n\n  on Fridays", "Never do: rebase"]),
     ],
