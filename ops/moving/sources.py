@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from ops.files import is_regular, naming, reading
+from ops.files import is_regular, naming, reading, refused
 from ops.moving import detection, documents
 from ops.moving.detection import Format
 from ops.moving.entries import UNREADABLE, Context, Entry, life, unreadable
@@ -120,14 +120,17 @@ class Source:
         is_folder = self.path.is_dir()
         if self._left:
             yield Problem(Place(self.path.name), f"it has more than {FILES_MAX:,} files; the rest was not read")
-        for passed in self._passed:
-            yield Problem(
-                Place(str(passed.relative_to(self.path))), "it is a link or no file, and was not read", "note"
-            )
+        yield from self._passed
         for file in self._files:
             name = str(file.relative_to(self.path)) if is_folder else file.name
-            with naming(file), reading(file, follow=not is_folder) as opened:
-                text = opened.read(MARKDOWN_BYTES_MAX + 1)
+            try:
+                with reading(file, follow=not is_folder) as opened:
+                    text = opened.read(MARKDOWN_BYTES_MAX + 1)
+            except OSError as failure:
+                if not is_folder:
+                    raise refused(file, failure) from None
+                yield _unread(name, failure)
+                continue
             if len(text) > MARKDOWN_BYTES_MAX:
                 yield Problem(Place(name), f"it is larger than {MARKDOWN_BYTES_MAX} bytes")
                 continue
@@ -234,22 +237,55 @@ def _of_table(path: Path, format: Format) -> Iterator[Record | Problem]:
         yield Problem(Place(path.name), f"SQLite cannot read it: {broken}")
 
 
-def _files(path: Path) -> tuple[list[Path], list[Path], bool]:
-    """What is read, what is passed over, and whether there is more than FILES_MAX of both.
+def _files(path: Path) -> tuple[list[Path], list[Problem], bool]:
+    """What is read, what is passed over or cannot be looked at, and whether there is more than FILES_MAX of both.
 
     A link in a folder of somebody else may name any file of this user.
     """
     if not path.is_dir():
         return [path], [], False
     found: list[Path] = []
-    passed: list[Path] = []
-    for folder, folders, names in os.walk(path):
+    passed: list[Problem] = []
+    for folder, folders, names in os.walk(path, onerror=lambda failure: passed.append(_closed(path, failure))):
         folders[:] = sorted(name for name in folders if name not in _FOREIGN)
-        for file in (Path(folder, name) for name in sorted(names) if _is_markdown(name)):
-            if len(found) + len(passed) == FILES_MAX:
+        of_interest = {Path(folder, name): name in folders for name in (*folders, *filter(_is_markdown, names))}
+        for file in sorted(of_interest):
+            seen = _seen(path, file, is_folder=of_interest[file])
+            if seen is None:
+                continue
+            if len(found) + len(passed) >= FILES_MAX:
                 return found, passed, True
-            (found if is_regular(file, follow=False) else passed).append(file)
+            if isinstance(seen, Problem):
+                passed.append(seen)
+            else:
+                found.append(seen)
     return found, passed, False
+
+
+def _seen(path: Path, file: Path, *, is_folder: bool) -> Path | Problem | None:
+    """None for a folder, which is walked, or told where it cannot be."""
+    name = str(file.relative_to(path))
+    try:
+        if is_folder and not file.is_symlink():
+            return None
+        if not is_folder and is_regular(file, follow=False):
+            return file
+    except OSError as failure:
+        return None if is_folder else _unread(name, failure)
+    return Problem(Place(name), "it is a link or no file, and was not read", "note")
+
+
+def _closed(path: Path, failure: OSError) -> Problem:
+    """Raises the failure where it is that of the folder itself."""
+    folder = Path(failure.filename)
+    if folder == path:
+        raise failure
+    return _unread(str(folder.relative_to(path)), failure)
+
+
+def _unread(name: str, failure: OSError) -> Problem:
+    told = refused(Path(name), failure).message
+    return Problem(Place(name), told.removeprefix(f"{Path(name)}: ").removesuffix("."))
 
 
 def _is_markdown(name: str) -> bool:

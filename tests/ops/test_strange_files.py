@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
@@ -36,12 +39,73 @@ async def test_a_folder_gives_its_own_files_alone(
     (folder / "CLAUDE.md").symlink_to(tmp_path / "private.md")
     (folder / "docs" / "GEMINI.md").symlink_to("../../private.md")
     (folder / "more").symlink_to(tmp_path / "elsewhere")
+    (folder / "dir.md").symlink_to(tmp_path / "elsewhere")
+    (folder / "sub.md").mkdir()
+    (folder / "sub.md" / "a.md").write_text("- Ours too.\n")
     os.mkfifo(folder / "pipe.md")
     assert await bring(settings, folder, project="moving") == 0
-    assert await connection.fetchval(CONTENTS) == ["Ours."]
+    assert await connection.fetchval(CONTENTS) == ["Ours too.", "Ours."]
     told = capsys.readouterr()
-    assert "CLAUDE.md: it is a link or no file, and was not read" in told.err
-    assert "3 were passed over" in told.out
+    for name in ("CLAUDE.md", "docs/GEMINI.md", "more", "dir.md", "pipe.md"):
+        assert f"{name}: it is a link or no file, and was not read" in told.err
+    assert "5 were passed over" in told.out
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a file, a folder of files and a folder of names that this user may not look at."""
+    folder = tmp_path / "cloned"
+    for name in ("closed", "unseen"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "a.md").write_text("- Hidden.\n")
+    (folder / "b.md").write_text("- Hidden.\n")
+    (folder / "z.md").write_text("- Ours.\n")
+    modes = {folder / "closed": 0, folder / "unseen": 0o444, folder / "b.md": 0}
+    for path, mode in modes.items():
+        # Root without its privilege is somebody else here.
+        if os.geteuid() == 0:
+            shutil.chown(path, "nobody")
+        path.chmod(mode)
+    yield folder
+    for path in modes:
+        path.chmod(0o700)
+
+
+_LOOK = """
+import os, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+from ops.moving.detection import Format
+from ops.moving.entries import Context
+from ops.moving.sources import Source
+from tests import forkserver
+
+if os.geteuid() == 0:
+    forkserver._give_up_privilege()
+context = Context(format="markdown", project_id=UUID(int=0), now=datetime.now(UTC))
+for item in Source(Path(sys.argv[1]), Format.MARKDOWN, context, moved=True).items():
+    print(item.place.told, getattr(item, "reason", "came"), sep=": ")
+"""
+
+
+def test_what_of_a_folder_this_user_may_not_read_is_told(closed: Path) -> None:
+    # Fails without `onerror` in `_files`, and without each `except OSError` in `_seen` and `_markdown`.
+    def look(path: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", _LOOK, path],
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    ran = look(closed)
+    told = [f"{name}: this user has no permission for it" for name in ("b.md", "closed", "unseen/a.md")]
+    assert (sorted(ran.stdout.splitlines()), ran.stderr) == ([*told, "z.md line 1: came"], "")
+    ran = look(closed / "closed")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert f"FileRefused: {closed / 'closed'}: this user has no permission for it" in ran.stderr
 
 
 async def test_a_link_that_is_named_itself_is_followed(
