@@ -7,6 +7,7 @@ import sys
 import orjson
 from rich.table import Table
 
+from ops import fetched
 from ops.looking import working
 from ops.terminal import Terminal
 from shared import retention
@@ -30,7 +31,9 @@ _TOLD = {
 
 
 async def gc(settings: Settings, *, as_json: bool) -> int:
-    """Reaps and collects as memhub_server, each run leaving its row, and prints what it took."""
+    """Reaps and collects as memhub_server, each run leaving its row, and prints what it took; what killed imports left
+    among the temporary files of this machine goes without a word."""
+    fetched.sweep()
     took: Details = {}
     failures: list[Exception] = []
     async with working(settings) as database:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from uuid import UUID, uuid5
 import asyncpg
 import httpx2
 
-from ops import bars
+from ops import bars, fetched
 from ops.files import FileRefused, is_regular, naming
 from ops.moving import importing, tables
 from ops.moving.detection import Format, detect, require_ours
@@ -206,7 +205,7 @@ async def _at_hand(source: str | Table, settings: Settings) -> AsyncIterator[tup
         with _local(source) as path:
             yield path, None
         return
-    with _passing("fetched") as path:
+    with fetched.passing("fetched") as path:
         found = await tables.write(
             source, path, tenant=settings.tenant, timeout_s=settings.connect_timeout_s, bytes_max=FETCH_BYTES_MAX
         )
@@ -223,17 +222,10 @@ def _local(source: str) -> Iterator[Path]:
             raise FileRefused(f"{path}: it is neither a file nor a folder.", next="Pipe it in: memhub import -.")
         yield path
         return
-    with _passing(STANDARD_INPUT if source == "-" else "fetched") as fetched:
-        with naming(fetched):
-            path = _piped(fetched) if source == "-" else _fetched(source, fetched)
+    with fetched.passing(STANDARD_INPUT if source == "-" else "fetched") as here:
+        with naming(here):
+            path = _piped(here) if source == "-" else _fetched(source, here)
         yield path
-
-
-@contextmanager
-def _passing(name: str) -> Iterator[Path]:
-    """A file of that name, by which its problems are told, gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="memhub-import-") as folder:
-        yield Path(folder, name)
 
 
 def _piped(path: Path) -> Path:

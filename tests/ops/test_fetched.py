@@ -1,0 +1,103 @@
+"""The copies that imports from elsewhere make, and what is left of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ops import fetched
+
+ROOT = Path(__file__).parents[2]
+
+_COPIES = """
+import sys
+from ops import fetched
+with fetched.passing("standard input") as path:
+    path.write_text("said")
+    print(path, flush=True)
+    sys.stdin.read()
+"""
+
+Copying = tuple[subprocess.Popen[str], Path]
+
+
+@pytest.fixture
+def copying(tmp_path: Path) -> Iterator[Callable[[], Copying]]:
+    """A process with a copy among the temporary files, and its folder."""
+    begun: list[subprocess.Popen[str]] = []
+
+    def begin() -> Copying:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _COPIES],
+            cwd=ROOT,
+            env=os.environ | {"TMPDIR": str(tmp_path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        begun.append(process)
+        assert process.stdout is not None
+        return process, Path(process.stdout.readline().rstrip("\n")).parent
+
+    yield begin
+    for process in begun:
+        process.communicate()
+
+
+@pytest.fixture(autouse=True)
+def of_any_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(fetched, "_UNLOCKED_S_MAX", -60.0)
+
+
+def test_what_a_killed_import_left_is_swept_and_no_other(copying: Callable[[], Copying], tmp_path: Path) -> None:
+    # Fails without `sweep`, and without the flock in `passing`.
+    living, there = copying()
+    killed, left = copying()
+    killed.kill()
+    killed.wait()
+    assert (left / "standard input").read_text() == "said"
+    fetched.sweep()
+    assert (left.exists(), (there / "standard input").exists()) == (False, True)
+    living.communicate()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_ours_is_not_swept(tmp_path: Path) -> None:
+    # Fails without _LEFT, O_DIRECTORY, O_NOFOLLOW, and the mode and the owner in `_is_left`.
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "memhub-import-notes").mkdir(mode=0o700)
+    (tmp_path / "memhub-import-abcdefgh").mkdir(mode=0o755)
+    (tmp_path / "memhub-import-12345678").write_text("said")
+    (tmp_path / "memhub-import-a_b_c_d_").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "memhub-import-somebody").mkdir(mode=0o700)
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "memhub-import-somebody", 65534, -1)
+    else:
+        (tmp_path / "memhub-import-somebody").chmod(0o711)
+    before = sorted(tmp_path.iterdir())
+    fetched.sweep()
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_next_import_from_elsewhere_sweeps(copying: Callable[[], Copying]) -> None:
+    # Fails without `sweep` in `passing`.
+    killed, left = copying()
+    killed.kill()
+    killed.wait()
+    with fetched.passing("fetched"):
+        assert not left.exists()
+
+
+def test_one_of_this_moment_may_be_not_locked_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Fails without _UNLOCKED_S_MAX.
+    monkeypatch.setattr(fetched, "_UNLOCKED_S_MAX", 60.0)
+    (tmp_path / "memhub-import-abcdefgh").mkdir(mode=0o700)
+    fetched.sweep()
+    assert (tmp_path / "memhub-import-abcdefgh").exists()
