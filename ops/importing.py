@@ -31,7 +31,7 @@ from ops.terminal import Terminal
 from ops.words import counted
 from shared import limits, projects, workspace
 from shared.domain import Author
-from shared.errors import ProjectNotFound, ProjectRequired
+from shared.errors import MemhubError, ProjectNotFound, ProjectRequired
 from shared.settings import Settings
 
 AGAIN = "Run the same command again: what is in already is skipped."
@@ -88,6 +88,16 @@ _WOULD = {
 }
 
 
+# What an error says of its own batch.
+_NOTHING = ("; nothing was written.", " Nothing was written.")
+
+
+class Stopped(MemhubError):
+    """An import that ended in the middle: what it wrote before is in."""
+
+    code = "IMPORT_STOPPED"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
     """What was asked for on the command line; `format` None: tell it from the file. `source` is a path, - or a URL, and
@@ -106,10 +116,28 @@ async def import_(settings: Settings, wish: Wish) -> int:
     async with _at_hand(wish.source, settings) as (path, found):
         format = _form(wish, path, found)
         await require_one(path, format, wish.origin, told=_told(wish.source), is_lines=_is_lines(wish))
-        async with operating(settings, create=True, again=AGAIN) as connection:
-            report = await _import(connection, settings, wish, path, format)
+        report = Report()
+        with _counting(report, wish):
+            async with operating(settings, create=True, again=AGAIN) as connection:
+                await _import(connection, settings, wish, path, format, report=report)
     _tell(report, wish, format)
     return 0 if report.complete else 1
+
+
+@contextmanager
+def _counting(report: Report, wish: Wish) -> Iterator[None]:
+    """An error says how much is in: what it was raised by wrote nothing, the batches before it did."""
+    try:
+        yield
+    except MemhubError as failure:
+        written = report.counts["imported"] + report.counts["continued"]
+        if not written or wish.dry_run:
+            raise
+        reason = failure.message
+        for untrue in _NOTHING:
+            reason = reason.removesuffix(untrue)
+        told = f"{reason.rstrip('.')}, after at least {counted(written, 'memory', 'memories')} came in."
+        raise Stopped(told, next=failure.next if AGAIN in failure.next else f"{failure.next} {AGAIN}") from None
 
 
 def _form(wish: Wish, path: Path, found: Format | None) -> Format:
@@ -140,7 +168,9 @@ def _told(source: str | Table) -> str:
             return source.name or tables.told(source.url)
 
 
-async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish, path: Path, format: Format) -> Report:
+async def _import(
+    connection: asyncpg.Connection, settings: Settings, wish: Wish, path: Path, format: Format, *, report: Report
+) -> None:
     named = wish.project or (None if format is Format.MEMHUB else settings.project or await _here(connection, settings))
     moved = named is not None
     context = Context(
@@ -154,7 +184,7 @@ async def _import(connection: asyncpg.Connection, settings: Settings, wish: Wish
     gathers = source.size_bytes >= GATHER_BYTES_MIN and not wish.dry_run
     async with gathering(connection) if gathers else nullcontext():
         with bars.reading("importing", source.size_bytes) as progress, _seldom_collecting():
-            return await importing.run(source, writer, progress=progress)
+            await importing.run(source, writer, report, progress=progress)
 
 
 async def _here(connection: asyncpg.Connection, settings: Settings) -> str:

@@ -41,13 +41,12 @@ class Report:
             kept.append(problem)
 
 
-async def run(source: Source, writer: Writer, *, progress: Callable[[int], None]) -> Report:
-    """Imports everything in the source; what cannot come is in the report. Commits batch by batch.
+async def run(source: Source, writer: Writer, report: Report, *, progress: Callable[[int], None]) -> None:
+    """Imports everything in the source, and tells the report of it. Commits batch by batch.
 
     `progress` is told the bytes read so far. Memories whose successor comes later are read again, until all stand
     or no round brings any.
     """
-    report = Report()
     held = await _pass(source, writer, source.items(), report, progress)
     for _ in range(ROUNDS_MAX):
         if not held:
@@ -58,7 +57,6 @@ async def run(source: Source, writer: Writer, *, progress: Callable[[int], None]
         held = left
     for each in held:
         report.tell(Problem(each.place, "what superseded it did not come, and is not here"))
-    return report
 
 
 async def _pass(
