@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from ops.files import FileRefused, naming
-from ops.moving import documents
+from ops.moving import documents, sqlite_files
 from ops.moving.formats import markdown, ours
 
 HEAD_BYTES = 2**20
 LINES_LOOKED_AT = 20
-
-_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
 class Format(StrEnum):
@@ -87,34 +83,26 @@ def is_sqlite(path: Path) -> bool:
         return file.read(16) == b"SQLite format 3\0"
 
 
-@contextmanager
-def database(path: Path) -> Iterator[sqlite3.Connection]:
-    """A SQLite file, read only; by one thread after another. A text that is no UTF-8 comes as its bytes."""
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)) as opened:
-        opened.text_factory = _text
-        yield opened
-
-
 def is_lines(path: Path) -> bool:
     """True for JSON Lines, false for documents: a first line that is an object and wraps no others. Where it is broken
     or very long, and no document begins with it either, a line after it tells."""
     return _first_record(path) is not None
 
 
-def _text(value: bytes) -> str | bytes:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value
-
-
 def _of_database(path: Path, told: str) -> Format:
     try:
-        with database(path) as opened:
-            tables = {name for (name,) in opened.execute(_TABLES)}
+        with sqlite_files.database(path, told=told) as opened:
+            tables = sqlite_files.tables(opened)
     except sqlite3.Error as broken:
         raise FileRefused(f"{told}: SQLite cannot read it: {broken}.", next="Is it whole?") from None
-    return Format.MEM0 if "history" in tables and "memories" not in tables else Format.MCP_MEMORY_SERVICE
+    if "memories" in tables:
+        return Format.MCP_MEMORY_SERVICE
+    if "history" in tables:
+        return Format.MEM0
+    raise FileRefused(
+        f"{told}: it is a SQLite file without a table memories or history.",
+        next="Write its memories as JSON Lines; a view of them is not read.",
+    )
 
 
 def _first(path: Path) -> tuple[str, Any]:

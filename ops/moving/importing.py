@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -78,6 +78,9 @@ async def _pass(
             # It reads the file that is closed with it.
             making.cancel()
             await asyncio.wait({making})
+            if isinstance(items, Generator):
+                # Whatever holds on to this frame, nothing of the file is read any more.
+                items.close()
     return held
 
 

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from ops.files import is_regular, naming, reading, refused
-from ops.moving import detection, documents
+from ops.moving import detection, documents, sqlite_files
 from ops.moving.detection import Format
 from ops.moving.entries import UNREADABLE, Context, Entry, life, unreadable
 from ops.moving.formats import generic, markdown, mcp_memory, mcp_memory_service, mem0, memory_mcp, ours, server_memory
@@ -43,9 +43,9 @@ _ORIGINS: dict[Format, Callable[[Any], str | None]] = {
 }
 PARTED = frozenset(_ORIGINS)
 
-_TABLES: dict[Format, Callable[[sqlite3.Connection], Iterator[Record]]] = {
-    Format.MCP_MEMORY_SERVICE: mcp_memory_service.rows,
-    Format.MEM0: mem0.rows,
+_TABLES: dict[Format, tuple[str, Callable[[sqlite3.Connection], Iterator[Record]]]] = {
+    Format.MCP_MEMORY_SERVICE: ("memories", mcp_memory_service.rows),
+    Format.MEM0: ("history", mem0.rows),
 }
 
 
@@ -148,10 +148,10 @@ class Source:
             with self.path.open("rb") as file:
                 yield from self._tracked(file, self._lives(_records(file, self.path, is_lines=self._lines)))
 
-    def _lives(self, records: Iterable[Record | Problem]) -> Iterator[Item | None]:
+    def _lives(self, records: Iterable[Record | Problem | None]) -> Iterator[Item | None]:
         """Of a record that belongs to another than `origin` there nothing is read, nor told that it cannot be."""
         for record in records:
-            if isinstance(record, Problem):
+            if record is None or isinstance(record, Problem):
                 yield record
             elif self._origin is not None and _origin(self.format, record) not in (self._origin, None):
                 yield None
@@ -229,10 +229,9 @@ def _of_document(file: BinaryIO) -> Iterator[Record | Problem]:
         yield Problem(Place(str(broken)), "what follows was not read")
 
 
-def _of_table(path: Path, format: Format) -> Iterator[Record | Problem]:
+def _of_table(path: Path, format: Format) -> Iterator[Record | Problem | None]:
     try:
-        with detection.database(path) as database:
-            yield from _TABLES[format](database)
+        yield from sqlite_files.rows(path, *_TABLES[format], told=path.name)
     except sqlite3.Error as broken:
         yield Problem(Place(path.name), f"SQLite cannot read it: {broken}")
 

@@ -274,7 +274,7 @@ async def test_metadata_that_is_nested_too_deeply_says_nothing(
 async def test_a_row_that_is_no_utf8_is_told_and_the_rest_comes(
     settings: Settings, connection: asyncpg.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Fails without text_factory in `database` of detection.
+    # Fails without text_factory in `database` of sqlite_files.
     with closing(sqlite3.connect(tmp_path / "memories.db")) as database:
         database.execute("CREATE TABLE memories (content_hash TEXT, content TEXT, tags TEXT, created_at REAL)")
         rows = [("1", b"a", b"t"), ("2", b"\xff\xfe", b"t"), ("3", b"b", b"\xff")]

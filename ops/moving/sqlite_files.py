@@ -1,0 +1,108 @@
+"""SQLite files of others: opened to be read alone, and read by a thread, so that a stop is heard whatever they do."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from ops.files import FileRefused
+
+ROWS_AT_ONCE = 100
+LOOK_S = 0.02
+_INSTRUCTIONS = 100_000
+
+_TABLES = "SELECT lower(name) FROM sqlite_master WHERE type = 'table'"
+# The write and read version in a file's header: 2 is a write-ahead log (https://www.sqlite.org/fileformat2.html).
+_VERSIONS = slice(18, 20)
+_WRITE_AHEAD = b"\2\2"
+
+T = TypeVar("T")
+
+
+@contextmanager
+def database(path: Path, *, told: str) -> Iterator[sqlite3.Connection]:
+    """The file, read only; by one thread after another. A text that is no UTF-8 comes as its bytes.
+
+    Raises sqlite3.Error, and FileRefused for one whose log cannot be read.
+    """
+    with closing(_opened(path, told)) as opened:
+        opened.text_factory = _text
+        yield opened
+
+
+def tables(opened: sqlite3.Connection) -> set[str]:
+    """The names of its tables: a view is a program of whoever made the file, and may never end."""
+    opened.execute("PRAGMA trusted_schema = OFF")
+    return {name for (name,) in opened.execute(_TABLES)}
+
+
+def rows(path: Path, table: str, read: Callable[[sqlite3.Connection], Iterator[T]], *, told: str) -> Iterator[T | None]:
+    """What `read` makes of the file, which must have that table; None where there is nothing yet.
+
+    Closing it ends the statement that runs. Raises as `database`.
+    """
+    with database(path, told=told) as opened, ThreadPoolExecutor(1) as thread:
+        if table not in tables(opened):
+            raise sqlite3.OperationalError(f"it has no table {table}")
+        stopped = threading.Event()
+        # An interrupt alone would be lost on a statement that is just about to begin.
+        opened.set_progress_handler(stopped.is_set, _INSTRUCTIONS)
+        found = _lazily(read, opened)
+        try:
+            here: list[T] = []
+            while True:
+                ahead = thread.submit(lambda: list(islice(found, ROWS_AT_ONCE)))
+                yield from here
+                while not wait([ahead], LOOK_S).done:
+                    yield None
+                here = ahead.result()
+                if not here:
+                    return
+        finally:
+            stopped.set()
+
+
+def _lazily(read: Callable[[sqlite3.Connection], Iterator[T]], opened: sqlite3.Connection) -> Iterator[T]:
+    # A statement begins to run where it is executed.
+    yield from read(opened)
+
+
+def _opened(path: Path, told: str) -> sqlite3.Connection:
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    opened = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    try:
+        tables(opened)
+    except sqlite3.OperationalError:
+        opened.close()
+        # It takes a file beside it to read a write-ahead log, which nobody can make in a folder of somebody else.
+        if not _has_log(path):
+            raise
+        log = path.resolve().with_name(f"{path.resolve().name}-wal")
+        if log.exists() and log.stat().st_size > 0:
+            raise FileRefused(
+                f"{told}: a part of it is in {log.name}, which cannot be read where this user may not write.",
+                next="Copy both files to a folder of your own and import the copy.",
+            ) from None
+        return sqlite3.connect(f"{uri}&immutable=1", uri=True, check_same_thread=False)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _has_log(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(_VERSIONS.stop)[_VERSIONS] == _WRITE_AHEAD
+
+
+def _text(value: bytes) -> str | bytes:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
