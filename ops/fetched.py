@@ -46,7 +46,7 @@ def sweep() -> None:
 
 def _remove_unless_locked(left: Path) -> None:
     with suppress(OSError):
-        descriptor = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        descriptor = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_left(os.fstat(descriptor)):

@@ -71,7 +71,7 @@ def of_the_service(folder: Path) -> tuple[Path, Format, str | None]:
 
 def of_markdown(folder: Path) -> tuple[Path, Format, str | None]:
     for number in range(NOTHING):
-        (folder / f"{number}.md").write_text("# Empty\n")
+        (folder / f"{number}.md").write_text("\n")
     (folder / "own.md").write_text("- Ours.\n")
     return folder, Format.MARKDOWN, None
 

@@ -70,7 +70,7 @@ def test_what_a_killed_import_left_is_swept_and_no_other(copying: Callable[[], C
 
 
 def test_what_is_not_ours_is_not_swept(tmp_path: Path) -> None:
-    # Fails without _LEFT, O_DIRECTORY, O_NOFOLLOW, and the mode and the owner in `_is_left`.
+    # Fails without _LEFT and O_DIRECTORY, and without the mode and the owner in `_is_left`.
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (tmp_path / "memhub-import-notes").mkdir(mode=0o700)
     (tmp_path / "memhub-import-abcdefgh").mkdir(mode=0o755)
@@ -81,6 +81,7 @@ def test_what_is_not_ours_is_not_swept(tmp_path: Path) -> None:
         os.chown(tmp_path / "memhub-import-somebody", 65534, -1)
     else:
         (tmp_path / "memhub-import-somebody").chmod(0o711)
+    os.mkfifo(tmp_path / "memhub-import-pipepipe", mode=0o700)
     before = sorted(tmp_path.iterdir())
     fetched.sweep()
     assert sorted(tmp_path.iterdir()) == before

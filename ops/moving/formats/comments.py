@@ -35,6 +35,8 @@ def comments(text: str, at: int = 0) -> Iterator[Comment]:
 
     One that begins a line ends wherever it is closed; one within a line ends in its paragraph, or is none.
     """
+    if text.find(_OPENING, at) < 0:
+        return
     closed, closed_ours = text.rfind(_CLOSING), text.rfind(_OURS[1])
     fence, code, item, blank = "", False, False, True
     while at < len(text):
@@ -88,7 +90,7 @@ def _paragraph_end(text: str, end: int) -> int:
 
 
 def _begins(line: str) -> bool:
-    begun = (marks.HEADING, marks.RULE, marks.UNDERLINE, marks.ROW, _BELOW, _BLOCK)
+    begun = (_BELOW, marks.HEADING, marks.RULE, marks.UNDERLINE, marks.ROW, _BLOCK)
     return any(mark.match(line) for mark in begun) or bool(marks.fence_after("", line))
 
 

@@ -226,8 +226,8 @@ class _Blocks:
 
     def _line(self, number: int, line: str) -> Iterator[_Block]:
         block = self._block
-        underlined = marks.UNDERLINE.match(line)
-        if underlined and not self._blank and block is not None and _takes_underline(block):
+        takes = block is not None and not self._blank and _takes_underline(block)
+        if block is not None and takes and (underlined := marks.UNDERLINE.match(line)):
             self._block = None
             yield from self._enter(block.line, 1 if underlined[1].startswith("=") else 2, block.text)
         elif heading := marks.HEADING.match(line):
@@ -274,10 +274,12 @@ def _begun(line: str) -> tuple[_Kind, str, str]:
 
 def _belongs(line: str, block: _Block, *, blank: bool) -> bool:
     """Whether a line goes on with the block: lazily in its paragraph, or indented under its item."""
+    if block.kind is _Kind.ITEM and _is_indented(line):
+        return True
     begins, _, _ = _begun(line)
     match block.kind:
         case _Kind.ITEM:
-            return _is_indented(line) or (begins is _Kind.PARAGRAPH and not blank)
+            return begins is _Kind.PARAGRAPH and not blank
         case _Kind.PARAGRAPH:
             return not blank and (begins is _Kind.PARAGRAPH or marks.is_within(line))
         case _Kind.QUOTE:
@@ -291,8 +293,10 @@ def _belongs(line: str, block: _Block, *, blank: bool) -> bool:
 
 
 def _is_indented(line: str) -> bool:
+    if line[:1] not in " \t":
+        return False
     item = marks.ITEM.match(line)
-    return line[:1] in " \t" and (item is None or len(item[1]) >= 2)
+    return item is None or len(item[1]) >= 2
 
 
 def _takes_fence(line: str, block: _Block | None) -> bool:
