@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from collections.abc import AsyncIterator
@@ -35,6 +36,8 @@ OLD = "Job queue: we use Redis with RQ, because the team knows it."
 NEW = "Job queue: procrastinate on PostgreSQL instead of Redis, so that a job commits with the row that owes it."
 NEWER = "Job queue: procrastinate 3 on PostgreSQL 18 instead of Redis; a job commits with the row that owes it."
 LATE = "Job queue: Celery with RabbitMQ instead of Redis."
+
+_STARTING = re.compile("is still (?:being made|starting)")
 
 # What the answers say of themselves matters here, not every field of them.
 _SHOWN = (
@@ -123,12 +126,12 @@ class Speaker:
         return dict(answer.structured_content)
 
     async def _answer(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-        """What the tool answers; called again for RETRIES_S while it says that it may be, which on a busy machine the
-        making of the database is long enough for."""
+        """What the tool answers; called again for RETRIES_S while the database is being made, which on a busy machine is
+        longer than a call waits."""
         end_s = time.monotonic() + RETRIES_S
         while True:
             answer = await self._client.call_tool(tool, arguments, read_timeout_seconds=CALL_TIMEOUT_S)
-            if not _is_retryable(answer) or time.monotonic() > end_s:
+            if not _is_starting(answer) or time.monotonic() > end_s:
                 return answer
             if not self._waited:
                 self._console.print("The database is being made, which takes a while here; calling again ...")
@@ -178,11 +181,9 @@ def _folded(answer: Any) -> JSON:
     return rendered
 
 
-def _is_retryable(answer: CallToolResult) -> bool:
-    try:
-        return bool(answer.is_error and orjson.loads(_text(answer))["retryable"])
-    except (ValueError, KeyError, TypeError):
-        return False
+def _is_starting(answer: CallToolResult) -> bool:
+    """What else a call may be repeated for, as a full disk, is told at once: waiting alone does not mend it."""
+    return bool(answer.is_error and _STARTING.search(_text(answer)))
 
 
 def _text(answer: CallToolResult) -> str:

@@ -95,12 +95,13 @@ async def test_without_a_known_credential_nothing_is_served(
     assert KEY not in refused.text
 
 
-async def test_every_path_but_the_probes_asks_for_a_credential(locked: Process) -> None:
+async def test_every_path_but_the_probes_and_the_way_to_them_asks_for_a_credential(locked: Process) -> None:
     async with plain(locked.url) as http:
-        for path in ("/livez", "/health", "/readyz"):
+        for path in ("/", "/livez", "/health", "/readyz"):
             assert (await http.get(path)).status_code == 200
-        for path in ("/mcp", "/mcp/", "/anything", "//livez", "/livez/x"):
-            assert (await http.get(path)).status_code == 401
+        for path in ("/mcp", "/mcp/", "/anything", "//", "//livez", "/livez/x"):
+            # Whole: the client takes what begins with two slashes for a host.
+            assert (await http.get(locked.url + path)).status_code == 401
 
 
 async def test_what_is_told_of_the_whole_process_is_not_for_one_tenant(

@@ -91,6 +91,7 @@ COMMANDS = {
     "memhub token revoke": Command(use=ID, wrong=("", "?")),
     "memhub project list": Command(wrong=("now", "--tenant ?")),
     "memhub project untie": Command(use="/nowhere/at/all", wrong=("", "/ --tenant acme", "/nowhere --tenant ?")),
+    "memhub project rename": Command(use="nowhere elsewhere", wrong=("", "nowhere", "nowhere ?", "nowhere a b")),
     "memhub reembed": Command(use="--status", wrong=("a-model --status", "--status --abort")),
     "memhub calibrate": Command(
         use="--project moving", wrong=("now", "--project ?", "--floor 2", "--floor 0.3 --dry-run")
@@ -381,7 +382,8 @@ async def _migrate(dsn: str) -> None:
 PRINTING = sorted(
     {*OF_MEMHUB}
     - {"memhub connect", "memhub hook session-start", "memhub restore"}
-    - {"memhub purge", "memhub token revoke", "memhub project untie", "memhub calibrate"}
+    - {"memhub purge", "memhub token revoke", "memhub calibrate"}
+    - {"memhub project untie", "memhub project rename"}
 )
 # They tell of what they do on standard error.
 ON_STDERR = {"memhub export"}

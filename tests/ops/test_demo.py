@@ -41,8 +41,16 @@ async def test_the_demo_calls_again_while_the_database_is_being_made_and_says_so
     assert told.getvalue().count("is being made") == 1
 
 
-async def test_the_demo_ends_at_what_no_call_mends() -> None:
-    behind = SchemaMismatch("The database is behind.", next="Migrate.")
-    async with speaking(behind, told=io.StringIO()) as claude:
-        with pytest.raises(DemoFailed, match="behind"):
+@pytest.mark.parametrize(
+    "failure",
+    [
+        SchemaMismatch("The database is behind.", next="Migrate."),
+        BackendUnavailable("The database cannot be reached.", next="Call again."),
+    ],
+    ids=lambda failure: failure.code,
+)
+async def test_the_demo_ends_at_what_waiting_does_not_mend(failure: MemhubError) -> None:
+    """Fails without _STARTING in `_is_starting`: for a database that is away it waited two minutes."""
+    async with speaking(failure, told=io.StringIO()) as claude:
+        with pytest.raises(DemoFailed, match=failure.message):
             await claude.call("project_use", {"project": "memhub-demo", "create": True})
