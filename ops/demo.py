@@ -126,8 +126,8 @@ class Speaker:
         return dict(answer.structured_content)
 
     async def _answer(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-        """What the tool answers; called again for RETRIES_S while the database is being made, which on a busy machine is
-        longer than a call waits."""
+        """What the tool answers; called again for RETRIES_S while the database is being made, which on a busy machine
+        takes longer than a call waits."""
         end_s = time.monotonic() + RETRIES_S
         while True:
             answer = await self._client.call_tool(tool, arguments, read_timeout_seconds=CALL_TIMEOUT_S)

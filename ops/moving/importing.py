@@ -17,6 +17,8 @@ from ops.moving.writer import Writer
 
 PROBLEMS_KEPT_MAX = 1_000
 ROUNDS_MAX = 1_000
+UNSUCCEEDED = "what superseded it did not come, and is not here"
+UNSETTLED = "what it is compared with did not settle: import it again"
 
 
 @dataclass(slots=True)
@@ -56,7 +58,7 @@ async def run(source: Source, writer: Writer, report: Report, *, progress: Calla
             break
         held = left
     for each in held:
-        report.tell(Problem(each.place, "what superseded it did not come, and is not here"))
+        report.tell(Problem(each.place, UNSUCCEEDED if each.successor else UNSETTLED))
 
 
 async def _pass(

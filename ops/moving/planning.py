@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import blake2b
 from uuid import UUID
 
 import asyncpg
@@ -115,7 +116,7 @@ class Planner:
             if isinstance(stand, Continuation):
                 further[key] = stand
                 continue
-            if isinstance(stand, Apart) and stand.parted and key in self._told:
+            if isinstance(stand, Apart) and stand.parted and self._told.otherwise(key, _saying(life)):
                 written.problems.append(_twice(life))
             elif isinstance(stand, Apart):
                 written.problems.append(Problem(life.place, stand.reason, "changed"))
@@ -241,7 +242,7 @@ class Planner:
         held = {each.place.told for each in plan.written.held}
         for life in lives:
             if life.place.told not in held:
-                self._told.add(life.key)
+                self._told.add(life.key, _saying(life))
         if self._dry_run:
             self._remember(plan, now)
 
@@ -267,6 +268,15 @@ def _is_told(life: Life, before: Life) -> bool:
         )  # fmt: skip
     told = (_words(life), life.status, life.superseded_by)
     return told == (_words(before), before.status, before.superseded_by)
+
+
+def _saying(life: Life) -> bytes:
+    """A digest of what is told of it."""
+    told: list[object] = [life.status, life.superseded_by, _words(life)]
+    if life.exact:
+        told += [life.retired_at, len(life.attestations), len(life.events)]
+        told += [(said.words and said.words.content_hash, said.valid_from, said.tags) for said in life.revisions]
+    return blake2b(repr(told).encode(), digest_size=16).digest()
 
 
 def _words(life: Life) -> bytes | None:

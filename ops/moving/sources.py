@@ -90,9 +90,11 @@ class Source:
                 yield from self._records()
 
     def again(self, places: Sequence[Place]) -> Iterator[Item | None]:
-        """The memories of these places once more, in that order. None as in `items`."""
+        """The memories of these places once more, in that order. None as in `items`, and for what was told then."""
         if self._is_lines():
-            yield from (None if isinstance(item, Problem) else item for item in self._lines_again(places))
+            for item in self._lines_again(places):
+                # Of our own a line is one item: what is a problem now was none.
+                yield None if isinstance(item, Problem) and self.format is not Format.MEMHUB else item
             return
         wanted: dict[str, list[Item]] = {place.told: [] for place in places}
         for item in self.items():

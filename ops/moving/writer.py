@@ -13,6 +13,7 @@ import orjson
 
 from ops.moving import continuing, rows
 from ops.moving.continuing import Continuation
+from ops.moving.declared import Declared
 from ops.moving.detection import Format
 from ops.moving.lives import Event, Life, Problem, Project
 from ops.moving.planning import TO_COME, Plan, Planner, Twin, Written
@@ -59,7 +60,8 @@ class Writer:
         self._dry_run = dry_run
         self._planner = Planner(connection, dry_run=dry_run)
         # By the id that a file gives a project: the id here, or why its memories go nowhere.
-        self._homes: dict[UUID, UUID | str] = {}
+        self._homes: Declared[UUID | str] = Declared()
+        self._undeclared: dict[UUID, UUID | str] = {}
 
     async def project(self, project: Project) -> Written:
         """Makes the project with its aliases and events, unless it stands already; commits."""
@@ -67,8 +69,7 @@ class Writer:
         if self._moved:
             return written
         try:
-            async with self._connection.transaction():
-                await self._project(project, written)
+            await races.run(lambda _number: self._project(project, written))
         except _REFUSED as refused:
             self._refuse(project, _reason(refused), written)
         written.problems += project.left
@@ -76,21 +77,29 @@ class Writer:
 
     def _refuse(self, project: Project, reason: str, written: Written) -> None:
         written.problems.append(Problem(project.place, reason))
-        self._homes[project.project_id] = f"its project was refused: {reason}"
+        self._homes.tell(project.project_id, project.place, f"its project was refused: {reason}")
 
     async def _project(self, project: Project, written: Written) -> None:
+        async with self._connection.transaction():
+            home = await self._placed(project)
+        if isinstance(home, str):
+            self._refuse(project, home, written)
+            return
+        # A dry run made none, and may be told of it again.
+        was_told = isinstance(self._homes.at(project.project_id, project.place), UUID)
+        written.counts["projects"] += home is None and not was_told
+        self._homes.tell(project.project_id, project.place, home or project.project_id)
+
+    async def _placed(self, project: Project) -> UUID | str | None:
+        """The id of a project that stands here, None where it is made, or why it is not. Raises Raced."""
         standing = await self._connection.fetchrow(_STANDING_PROJECT, project.project_id, project.tenant, project.slug)
         if standing is not None and standing["tenant"] != project.tenant:
-            self._refuse(project, "another tenant has one of this id", written)
-            return
+            return "another tenant has one of this id"
         if project.newest() > await self._connection.fetchval(CLOCK):
-            self._refuse(project, TO_COME, written)
-            return
+            return TO_COME
         if standing is None and not self._dry_run:
             await self._make(project)
-        # A dry run made none, and may be told of it again.
-        written.counts["projects"] += standing is None and not isinstance(self._homes.get(project.project_id), UUID)
-        self._homes[project.project_id] = project.project_id if standing is None else standing["id"]
+        return None if standing is None else standing["id"]
 
     def wait_no_longer(self) -> bool:
         """What was held back for what is about to go is held no more; False when nothing was."""
@@ -103,7 +112,7 @@ class Writer:
         """
         written, placed = Written(), []
         for life in lives:
-            match await self._home(life.project_id):
+            match await self._home(life):
                 case str(reason):
                     written.problems.append(Problem(life.place, reason))
                 case project_id:
@@ -112,18 +121,22 @@ class Writer:
             written.add(await self._write(placed))
         return written
 
-    async def _home(self, project_id: UUID) -> UUID | str:
+    async def _home(self, life: Life) -> UUID | str:
         """A project that no line told of is the one of that id here, where its tenant is the one that imports.
 
         Of another's nobody may say even that it is here.
         """
+        project_id = life.project_id
         if self._moved:
             return project_id
-        if project_id not in self._homes:
+        told = self._homes.at(project_id, life.place)
+        if told is not None:
+            return told
+        if project_id not in self._undeclared:
             standing = await self._connection.fetchrow(_STANDING_PROJECT, project_id, "", "")
             is_own = standing is not None and standing["tenant"] == self._tenant
-            self._homes[project_id] = project_id if is_own else _HOMELESS
-        return self._homes[project_id]
+            self._undeclared[project_id] = project_id if is_own else _HOMELESS
+        return self._undeclared[project_id]
 
     async def _write(self, lives: Sequence[Life]) -> Written:
         try:
@@ -224,7 +237,7 @@ class Writer:
             _ADD_PROJECT, project.project_id, project.tenant, project.slug, project.display_name, project.created_at
         )
         if made is None:
-            return
+            raise races.Raced
         aliases = [(alias.kind, alias.value, alias.created_at) for alias in project.aliases]
         await self._connection.execute(_ADD_ALIASES, project.project_id, project.tenant, *rows.columns(aliases, 3))
         events = [(project.project_id, None, event) for event in project.events]

@@ -523,6 +523,19 @@ async def test_an_id_that_stands_twice_with_other_words_is_told_and_is_missing(
     assert await bring(settings, path, project="moving") == 0
 
 
+@pytest.mark.parametrize("rows_a_batch", [1, 1_000])
+async def test_what_is_told_otherwise_here_stands_not_twice_for_being_said_again(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_a_batch: int
+) -> None:
+    # Fails without `said` in `otherwise` of Told: by where a batch ended the exit status was 0 or 1.
+    monkeypatch.setattr("ops.moving.batches.BATCH_ROWS", rows_a_batch)
+    path = tmp_path / "said.jsonl"
+    path.write_text('{"id": 1, "content": "Port 80."}\n')
+    assert await bring(settings, path, project="moving") == 0
+    path.write_text('{"id": 1, "content": "Port 81."}\n' * 2)
+    assert await bring(settings, path, project="moving") == 0
+
+
 async def test_a_memory_of_an_export_that_stands_twice_and_parted_is_missing(
     settings: Settings, other: Settings, speaker: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -486,7 +486,7 @@ async def test_what_belongs_to_a_project_whose_line_cannot_be_read_is_put_nowher
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # Fails without `_keep_refused` in the reader: they came to the project of that id here.
+    # Fails without what the reader tells `_refused`: they came to the project of that id here.
     await speaker.saved("Said here.")
     lines = await taken(settings, tmp_path / "export.jsonl")
     lines[1] = lines[1].replace(b'"slug":"moving"', b'"slug":7')
@@ -508,3 +508,26 @@ async def test_an_export_that_was_cut_is_told_also_before_another(
 
     assert await bring(other, tmp_path / "joined.jsonl") == 1
     assert f"line {len(first)}: the export before this line has no closing line" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("other_line", [(b'"slug":"moving"', b'"slug":7'), (b'"tenant":"acme"', b'"tenant":"other"')])
+async def test_what_is_read_again_is_of_its_project_as_the_line_before_it_told(
+    settings: Settings,
+    other: Settings,
+    speaker: Client,
+    there: asyncpg.Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    other_line: tuple[bytes, bytes],
+) -> None:
+    # Fails without the place asked for in `at` of Declared: a later line refused what an earlier one let in.
+    monkeypatch.setattr("ops.moving.batches.BATCH_ROWS", 1)
+    old = await speaker.saved("The old one.")
+    await speaker.saved("The new one.", supersedes=(old,))
+    head, project, *memories, end = await taken(settings, tmp_path / "export.jsonl")
+    memories.sort(key=lambda line: b'"superseded_by":null' in line)
+    lines = [head, project, *memories, end, head, project.replace(*other_line), end]
+    (tmp_path / "joined.jsonl").write_bytes(b"".join(lines))
+
+    assert await bring(other, tmp_path / "joined.jsonl") == 1
+    assert [row["content"] for row in await there.fetch(_WHERE)] == ["The new one.", "The old one."]

@@ -11,6 +11,7 @@ from uuid import UUID, uuid5
 
 import orjson
 
+from ops.moving.declared import Declared
 from ops.moving.entries import UNREADABLE, refuse_labels, sensitive
 from ops.moving.formats import fields
 from ops.moving.lines import Line, lines
@@ -55,7 +56,7 @@ class Reader:
         self._target = target
         self._accept_sensitive = accept_sensitive
         # Whose memories come nowhere, though a project of that id may be here.
-        self._refused: set[UUID] = set()
+        self._refused: Declared[bool] = Declared()
 
     def items(self, file: BinaryIO) -> Iterator[Item | None]:
         """None for the lines at its beginning and end."""
@@ -82,12 +83,9 @@ class Reader:
             return Problem(place, "it is no JSON")
         item = self._read(place, value)
         if isinstance(value, dict) and value.get("kind") == "project":
-            self._keep_refused(value.get("id"), refused=isinstance(item, Problem))
+            with suppress(ValueError):
+                self._refused.tell(UUID(str(value.get("id"))), place, isinstance(item, Problem))
         return item
-
-    def _keep_refused(self, given: object, *, refused: bool) -> None:
-        with suppress(ValueError):
-            (self._refused.add if refused else self._refused.discard)(UUID(str(given)))
 
     def _read(self, place: Place, value: Any) -> Item | Literal["header", "end"]:
         try:
@@ -111,7 +109,7 @@ class Reader:
 
     def _life(self, place: Place, value: dict[str, Any]) -> Life | Problem:
         project_id = UUID(value["project"])
-        if project_id in self._refused and self._target is None:
+        if self._target is None and self._refused.at(project_id, place):
             return Problem(place, "its project was refused")
         moved = self._target is not None and self._target != project_id
         screened = not self._accept_sensitive and not _acknowledged(value)
