@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 from uuid import UUID
@@ -90,7 +91,9 @@ def _shared(caller: Caller, used: Used, given: Aliases) -> str | None:
     others = ", ".join(used.others[:OTHERS_SHOWN_MAX])
     more = f" and {len(used.others) - OTHERS_SHOWN_MAX} more" if used.others[OTHERS_SHOWN_MAX:] else ""
     tenant = "" if caller.tenant == LOCAL_TENANT else f" --tenant {caller.tenant}"
-    undo = " and ".join(f"`memhub project untie {place}{tenant}`" for place in dict.fromkeys(given.values()))
+    undo = " and ".join(
+        f"`memhub project untie {shlex.quote(place)}{tenant}`" for place in dict.fromkeys(given.values())
+    )
     return (
         f"{used.project.slug} is also the project of {others}{more}: they share one memory with this work. "
         f"If that is not meant, tell the user: {undo} ends it."

@@ -108,6 +108,9 @@ def test_who_ties_a_second_repository_to_a_project_is_told_and_how_to_undo_it(
             "shop is also the project of example.org/acme/shop: they share one memory with this work. "
             "If that is not meant, tell the user: `memhub project untie example.org/acme/other` ends it."
         )
+        # Fails without `shlex.quote` there: the shell took it for two places.
+        spaced = answered(raw, "project_use", project="shop", create=True, workspace_path="/src/my app")
+        assert "`memhub project untie '/src/my app'` ends it." in spaced["guidance"]
 
 
 def test_the_home_of_the_user_is_tied_to_no_project(tmp_path: Path, database_url: str) -> None:
