@@ -206,7 +206,9 @@ async def _link(connection: asyncpg.Connection, author: Author, scope: ProjectSc
 async def _others(connection: asyncpg.Connection, scope: ProjectScope, given: Aliases) -> tuple[str, ...]:
     """What leads to the project before these aliases do: other repositories than the one given, or all where none of
     the aliases did. Other folders of one repository are its clones, and a repository's own folder is itself."""
-    rows = await connection.fetch(_ALIASES_OF, scope.tenant, scope.project_id, ALIASES_READ_MAX)
+    rows = await connection.fetch(
+        _ALIASES_OF, scope.tenant, scope.project_id, list(given), list(given.values()), ALIASES_READ_MAX
+    )
     known = {(row["kind"], row["value"]) for row in rows}
     others = [(kind, value) for kind, value in sorted(known) if value not in given.values()]
     is_other_repository = "git_remote" in given and any(kind == "git_remote" for kind, _ in others)

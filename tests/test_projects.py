@@ -186,3 +186,15 @@ async def test_another_clone_of_a_repository_and_one_that_was_given_a_remote_are
     await made(server_connection, "late", {"git_remote": "/src/late", "workspace_path": "/src/late"})
     given: Aliases = {"git_remote": "host.test/acme/late", "workspace_path": "/src/late"}
     assert (await use(server_connection, "late", aliases=given)).others == ()
+
+
+async def test_a_folder_of_a_project_with_many_is_no_stranger_to_it(
+    server_connection: asyncpg.Connection, old: ProjectScope
+) -> None:
+    """Fails without the order by `asked` in `aliases_of`: beyond ALIASES_READ_MAX it was told of all the others."""
+    for number in range(projects.ALIASES_READ_MAX):
+        await use(server_connection, "old-app", aliases={"workspace_path": f"/src/{number:03}"})
+    last: Aliases = {"workspace_path": "/src/last"}
+    assert len((await use(server_connection, "old-app", aliases=last)).others) == projects.ALIASES_READ_MAX
+    assert (await use(server_connection, "old-app", aliases=last)).others == ()
+    assert (await use(server_connection, aliases=last)).others == ()

@@ -100,11 +100,14 @@ SELECT $1, $2, 'alias_added', $5::text, $6::text, jsonb_build_object('kind', kin
 FROM added;
 
 -- name: aliases_of
--- $1 tenant text, $2 project uuid, $3 limit int
-SELECT kind, value FROM memhub.project_aliases
-WHERE tenant = $1::text AND project_id = $2::uuid
-ORDER BY kind, value
-LIMIT $3::int;
+-- The asked for come first: whether they lead to the project is known whatever the limit leaves out.
+-- $1 tenant text, $2 project uuid, $3 kinds text[], $4 values text[], pairwise, $5 limit int
+SELECT alias.kind, alias.value
+FROM memhub.project_aliases AS alias
+LEFT JOIN unnest($3::text[], $4::text[]) AS asked (kind, value) USING (kind, value)
+WHERE alias.tenant = $1::text AND alias.project_id = $2::uuid
+ORDER BY asked.kind IS NULL, alias.kind, alias.value
+LIMIT $5::int;
 
 -- name: remove_aliases
 -- What was taken away, and from which project.
