@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -50,7 +51,7 @@ class Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.filters.update(ago=ago, stamp=stamp, number=number, percent=percent, span=span)
+        self._templates.filters.update(ago=ago, stamp=stamp, number=number, percent=percent, span=span, typed=typed)
         self._templates.globals.update(assets=assets.names, counted=counted)
 
     def page(
@@ -81,6 +82,11 @@ class Renderer:
 def _visible(value: object) -> object:
     """Every text that a page shows, of whatever field; markup of ours was made of such."""
     return visible(value) if type(value) is str else value
+
+
+def typed(value: str) -> Markup:
+    """The value of an input, as it was typed: its form sends it again, and written out it would be another."""
+    return escape(value)
 
 
 def ago(moment: datetime | None) -> str:

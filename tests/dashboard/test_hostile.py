@@ -27,11 +27,14 @@ class _Page(HTMLParser):
         self.scripts: list[str | None] = []
         self.dangers: list[str] = []
         self.words: list[str] = []
+        self.inputs: dict[str | None, str | None] = {}
         self.feed(html)
         self.text = "".join(self.words)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
+        if tag == "input":
+            self.inputs[given.get("name")] = given.get("value")
         if tag == "script":
             self.scripts.append(given.get("src"))
         self.dangers += [name for name in given if name.startswith("on") or name == "style"]
@@ -86,6 +89,17 @@ async def test_what_hides_in_the_words_of_others_is_written_out_on_every_page(
 
     assert not set(HIDDEN) & set(page)
     assert r"\u{e006f}\u{202e}" in page
+
+
+async def test_what_was_typed_into_a_field_is_sent_again_as_it_was(site: Site, guarded: Site, world: World) -> None:
+    # Fails without `typed` at each of these inputs: `finalize` wrote the joiner out, and the next submit sent that.
+    typed = 'a\u200db "<i>'
+    given = {"q": typed, "tags": f"{typed}, b"}
+    listed = _Page(await site.text("/memories", project="payments", **given))
+    login = _Page((await guarded.get("/login", next=f"/memories?q={typed}")).text)
+
+    assert {name: listed.inputs[name] for name in given} == given
+    assert login.inputs["next"] == f"/memories?q={typed}"
 
 
 @pytest.mark.parametrize("field", ["q", "tags", "project", "conversation", "as_of", "after", "status", "type", "mode"])
