@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -112,8 +113,8 @@ async def _still(connection: asyncpg.Connection, tenant: str, folder: Path) -> s
         project = await projects.resolve_alias(connection, tenant, {"git_remote": remote})
     except ProjectRequired:
         return None
-    told = shown(remote)
-    return f"Its repository {told} leads to {project.slug}, from every clone: `memhub project untie {told}` ends that."
+    undo = f"`memhub project untie {shlex.quote(shown(remote))}`"
+    return f"Its repository {shown(remote)} leads to {project.slug}, from every clone: {undo} ends that."
 
 
 def _resolved(place: str) -> Path:

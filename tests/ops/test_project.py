@@ -63,6 +63,17 @@ async def test_what_was_tied_to_the_wrong_project_is_untied_and_tied_anew(
     await connection.close()
 
 
+async def test_a_remote_is_quoted_in_the_command_that_unties_it(database_url: str, tmp_path: Path) -> None:
+    # Fails without `shlex.quote` in `_still`.
+    remote = "/srv/r&d/payments"
+    await _tie(database_url, "payments", {"workspace_path": str(tmp_path), "git_remote": remote})
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {remote}.git\n')
+    untied = memhub.run("project", "untie", str(tmp_path), MEMHUB_DATABASE_URL=database_url, MEMHUB_TENANT=TENANT)
+
+    assert untied.stdout.endswith(f"from every clone: `memhub project untie '{remote}'` ends that.\n")
+
+
 async def test_what_leads_nowhere_is_told_and_another_tenant_keeps_its_own(database_url: str, tmp_path: Path) -> None:
     await _tie(database_url, "payments", {"workspace_path": str(tmp_path)})
     ran = memhub.run("project", "untie", str(tmp_path), "--tenant", "other", MEMHUB_DATABASE_URL=database_url)
