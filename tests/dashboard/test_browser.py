@@ -40,6 +40,9 @@ _FAULTS = """
     if (!name(e)) faults.push("no name: " + e.outerHTML.slice(0, 120));
   for (const e of all("input:not([type=hidden]), select")) if (!e.labels.length) faults.push("no label: " + e.id);
   for (const e of all("table")) if (!e.caption) faults.push("no caption");
+  for (const e of all("table:not(.stacked)")) faults.push("not stacked: " + e.caption?.textContent);
+  for (const e of all(".stacked td:not([data-label], [colspan], :has(form))"))
+    if (e.textContent.trim()) faults.push("stands unnamed on a phone: " + e.textContent.trim().slice(0, 40));
   for (const e of all("th")) if (!e.scope) faults.push("no scope: " + e.textContent);
   const ids = all("[id]").map((e) => e.id);
   faults.push(...ids.filter((id, place) => ids.indexOf(id) !== place).map((id) => "twice: " + id));
