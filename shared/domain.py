@@ -48,8 +48,9 @@ class Author:
 
 
 DEFAULT_SLUG = "default"
-LOCAL_TENANT = "local"
 """Where calls over HTTP go that name no project."""
+LOCAL_TENANT = "local"
+"""The tenant where MEMHUB_TENANT names none."""
 
 
 @dataclass(frozen=True, slots=True)
