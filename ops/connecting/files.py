@@ -95,13 +95,6 @@ def remove_made(paths: Iterable[Path]) -> None:
                 folder.rmdir()
 
 
-def _resolved(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except RuntimeError:
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
-
-
 def remove_empty(paths: Iterable[Path], *, within: Path) -> None:
     """Removes the empty folders from these files up to that one, which stays.
 
@@ -121,6 +114,13 @@ def check(path: Path, edit: Edit) -> None:
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, f"no permission to write in {folder}")
         _edited(path, _read(path, target) or "", edit)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
 
 
 def _edited(path: Path, before: str, edit: Edit) -> str | None:
