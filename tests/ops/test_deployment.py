@@ -148,7 +148,8 @@ def test_every_worker_waits_for_the_schema(installation: Installation, empty_dat
     environment = installation.environment(url)
     environment["PATH"] = f"{installation.programs}:{environment['PATH']}"
     with subprocess.Popen(only["command"], env=environment, stderr=subprocess.PIPE, text=True, cwd="/") as process:
-        watchdog = threading.Timer(WAIT_S, process.kill)
+        # `timeout` hands a SIGTERM on to what it runs, and dies alone of a SIGKILL.
+        watchdog = threading.Timer(WAIT_S, process.terminate)
         watchdog.start()
         try:
             assert process.stderr is not None
@@ -156,10 +157,20 @@ def test_every_worker_waits_for_the_schema(installation: Installation, empty_dat
             migrated = installation.run("migrate", environment=url)
             process.wait()
         finally:
-            process.kill()
+            process.terminate()
             watchdog.cancel()
     assert "memhub migrate" in said
     assert (migrated.returncode, process.returncode) == (0, 0), migrated.stderr
+
+
+def test_a_worker_that_waits_for_the_schema_in_vain_fails(installation: Installation, empty_database_url: str) -> None:
+    """Fails without `timeout` in those commands: the pod stood as Init:0/1 for ever."""
+    only = next(pod["initContainers"][0]["command"] for pod in _pods() if "initContainers" in pod)
+    assert only[:2] == ["timeout", "300"]
+    environment = installation.environment({"MEMHUB_DATABASE_URL": empty_database_url})
+    environment["PATH"] = f"{installation.programs}:{environment['PATH']}"
+    ran = subprocess.run(["timeout", "3", *only[2:]], env=environment, capture_output=True, cwd="/", check=False)
+    assert ran.returncode == 124
 
 
 def test_no_container_may_become_root() -> None:
