@@ -14,7 +14,8 @@ from shared.errors import InvalidArgument
 _PARENTS_MAX = 64
 _CONFIG_BYTES_MAX = 256_000
 _SECTION = re.compile(r"\s*\[(?P<section>[^\]]*)\]")
-_URL = re.compile(r"\s*url\s*=\s*(?P<url>\S+)", re.IGNORECASE)
+# As git reads a value: to the end of the line but for a comment, or within quotes.
+_URL = re.compile(r'\s*url\s*=\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^#;]*))', re.IGNORECASE)
 
 
 def aliases_here() -> dict[AliasKind, str]:
@@ -84,8 +85,8 @@ def _remote_urls(config: str) -> dict[str, str]:
         if heading := _SECTION.match(line):
             section = heading["section"].strip()
         elif section.startswith("remote ") and (entry := _URL.match(line)):
-            urls.setdefault(section, entry["url"])
-    return urls
+            urls.setdefault(section, entry["quoted"] or (entry["plain"] or "").rstrip())
+    return {section: url for section, url in urls.items() if url}
 
 
 def _line(path: Path) -> str:

@@ -78,6 +78,20 @@ def test_a_pipe_and_a_name_that_is_no_unicode_are_left_out(tmp_path: Path) -> No
     assert workspace.aliases(tmp_path / "linked") == {"workspace_path": str(tmp_path / "linked")}
 
 
+@pytest.mark.parametrize(
+    ("written", "url"),
+    [
+        ("/srv/our repositories/payments.git  ", "/srv/our repositories/payments.git"),
+        ('"/srv/our #1/payments.git" # the first', "/srv/our #1/payments.git"),
+        ("/srv/payments.git ; the second", "/srv/payments.git"),
+    ],
+)
+def test_a_remote_is_read_as_git_reads_it(repository: Path, written: str, url: str) -> None:
+    # Fails where it ends at a blank: two repositories in one folder of such a name were one project.
+    (repository / ".git" / "config").write_text(f'[remote "origin"]\n  url = {written}\n')
+    assert workspace.git_remote(repository) == url
+
+
 def test_a_remote_that_is_no_address_is_left_out(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (repository / ".git" / "config").write_text('[remote "origin"]\n  url = ext::sh -c evil\n')
     monkeypatch.chdir(repository)
