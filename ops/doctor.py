@@ -61,7 +61,7 @@ async def _findings(settings: Settings) -> AsyncIterator[Finding]:
     yield _mode(settings)
     if names := unknown():
         yield Finding("variables", False, f"no such setting: {', '.join(named(names))}", "Correct or unset them.")
-    for of_client in of_clients(Places.here()):
+    for of_client in _clients():
         yield of_client
     try:
         if settings.database_url is None:
@@ -94,6 +94,15 @@ async def _of_database(connection: asyncpg.Connection, settings: Settings) -> As
     for finding in await of_fleet(connection, settings):
         yield finding
     yield await _invariants(connection)
+
+
+def _clients() -> list[Finding]:
+    try:
+        places = Places.of_user()
+    except RuntimeError:
+        # A user without a home, as in a container, has no client either.
+        return []
+    return of_clients(places)
 
 
 def _mode(settings: Settings) -> Finding:

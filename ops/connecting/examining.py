@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from pathlib import Path
 
 from ops.connecting import connecting, files, hooks
 from ops.connecting.clients import CLIENTS, Client
@@ -66,5 +65,6 @@ def _of_hook(places: Places) -> Finding | None:
 
 def _is_program(command: str) -> bool:
     if os.path.isabs(command):
-        return Path(command).is_file() and os.access(command, os.X_OK)
+        # Path.is_file raises for a folder that this user may not look into.
+        return os.path.isfile(command) and os.access(command, os.X_OK)
     return shutil.which(command) is not None

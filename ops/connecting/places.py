@@ -23,6 +23,12 @@ class Places:
     def here(cls) -> Places:
         return cls(home=Path.home(), project=Path.cwd(), environment=os.environ)
 
+    @classmethod
+    def of_user(cls) -> Places:
+        """For the user's own files alone, wherever they stand. Raises RuntimeError for a user without a home."""
+        # The open folder is not asked for: it may have been deleted.
+        return cls(home=Path.home(), project=Path(), environment=os.environ)
+
     def applications(self) -> Path:
         """Where desktop programs keep their settings."""
         if self.platform == "darwin":

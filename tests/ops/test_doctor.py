@@ -200,6 +200,35 @@ def test_a_worker_of_another_user_is_one_line(capsys: pytest.CaptureFixture[str]
     )
 
 
+def test_a_folder_that_was_deleted_hides_no_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails with Places.here() in `_clients`: a traceback.
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor" / "mcp.json").write_text('{"mcpServers": {"memhub": {"command": "/gone"}}}')
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "open").mkdir()
+    monkeypatch.chdir(tmp_path / "open")
+    (tmp_path / "open").rmdir()
+    status = asyncio.run(doctor.examine(Settings(data_dir=tmp_path / "data"), as_json=True))
+    assert status == 1
+    assert "cursor" in {finding["name"] for finding in orjson.loads(capsys.readouterr().out)}
+
+
+def test_a_user_without_a_home_has_no_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Fails without RuntimeError in `_clients`: a traceback.
+    def unknown(_uid: int) -> None:
+        raise KeyError
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    status = asyncio.run(doctor.examine(Settings(data_dir=tmp_path / "data"), as_json=True))
+    told = [finding["name"] for finding in orjson.loads(capsys.readouterr().out)]
+    assert (status, told) == (0, ["settings", "disk", "database"])
+
+
 async def test_no_worker_is_wrong_with_a_database_of_ones_own_and_normal_with_the_embedded_one(
     connection: asyncpg.Connection,
 ) -> None:

@@ -45,6 +45,13 @@ def test_a_program_of_the_user_that_is_gone_needs_local(connect: Connect) -> Non
     assert told()["cursor"].well
 
 
+def test_a_program_that_cannot_be_looked_for_is_none(connect: Connect) -> None:
+    # Fails with Path.is_file in `_is_program`, which raises for a name too long as for a folder that is closed.
+    connect("cursor")
+    rewrite("cursor", {"command": "/" + 300 * "a"})
+    assert not told()["cursor"].well
+
+
 def test_a_server_over_http_is_told_without_secrets(connect: Connect) -> None:
     connect("cursor", http="http://me:s3cret@h:3000/mcp?key=s3cret", token="s3cret")
     assert told() == {"cursor": Finding("cursor", True, "goes over HTTP to http://h:3000/mcp")}
