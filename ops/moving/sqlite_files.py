@@ -15,12 +15,18 @@ from ops.files import FileRefused
 
 ROWS_AT_ONCE = 100
 LOOK_S = 0.02
+LOCKED_S_MAX = 5.0
 _INSTRUCTIONS = 100_000
 
 _TABLES = "SELECT lower(name) FROM sqlite_master WHERE type = 'table'"
 # The write and read version in a file's header: 2 is a write-ahead log (https://www.sqlite.org/fileformat2.html).
 _VERSIONS = slice(18, 20)
 _WRITE_AHEAD = b"\2\2"
+
+# A result code's lowest byte is its kind (https://www.sqlite.org/rescode.html).
+_KIND = 0xFF
+_UNOPENED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 T = TypeVar("T")
 
@@ -29,10 +35,9 @@ T = TypeVar("T")
 def database(path: Path, *, told: str) -> Iterator[sqlite3.Connection]:
     """The file, read only; by one thread after another. A text that is no UTF-8 comes as its bytes.
 
-    Raises sqlite3.Error, and FileRefused for one whose log cannot be read.
+    Raises sqlite3.Error, and FileRefused for one that is locked or whose log cannot be read.
     """
     with closing(_opened(path, told)) as opened:
-        opened.text_factory = _text
         yield opened
 
 
@@ -75,13 +80,19 @@ def _lazily(read: Callable[[sqlite3.Connection], Iterator[T]], opened: sqlite3.C
 
 def _opened(path: Path, told: str) -> sqlite3.Connection:
     uri = f"{path.resolve().as_uri()}?mode=ro"
-    opened = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    opened = _connection(uri)
     try:
         tables(opened)
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as failure:
         opened.close()
+        kind = failure.sqlite_errorcode & _KIND
+        if kind in _LOCKED:
+            raise FileRefused(
+                f"{told}: another program has it locked.", next="Close that program, then run it again."
+            ) from None
         # It takes a file beside it to read a write-ahead log, which nobody can make in a folder of somebody else.
-        if not _has_log(path):
+        # immutable=1 looks at no lock: it is for what could not be opened otherwise, and for nothing else.
+        if kind not in _UNOPENED or not _has_log(path):
             raise
         log = path.resolve().with_name(f"{path.resolve().name}-wal")
         if log.exists() and log.stat().st_size > 0:
@@ -89,10 +100,17 @@ def _opened(path: Path, told: str) -> sqlite3.Connection:
                 f"{told}: a part of it is in {log.name}, which cannot be read where this user may not write.",
                 next="Copy both files to a folder of your own and import the copy.",
             ) from None
-        return sqlite3.connect(f"{uri}&immutable=1", uri=True, check_same_thread=False)
+        return _connection(f"{uri}&immutable=1")
     except BaseException:
         opened.close()
         raise
+    return opened
+
+
+def _connection(uri: str) -> sqlite3.Connection:
+    opened = sqlite3.connect(uri, uri=True, check_same_thread=False, timeout=LOCKED_S_MAX)
+    # At once: a name that is no UTF-8 is an OperationalError without a code otherwise.
+    opened.text_factory = _text
     return opened
 
 

@@ -88,6 +88,42 @@ def test_what_a_file_calls_is_not_trusted(tmp_path: Path) -> None:
             opened.execute("DELETE FROM memories")
 
 
+@pytest.mark.parametrize("journal", ["WAL", "DELETE"])
+def test_a_lock_is_told_and_not_read_past(journal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Fails without _LOCKED, and with WAL where every failure leads to immutable=1, which reads past the lock.
+    monkeypatch.setattr(sqlite_files, "LOCKED_S_MAX", 0.0)
+    path = tmp_path / "memories.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+        holder.execute(f"PRAGMA journal_mode = {journal}")
+        holder.execute("CREATE TABLE memories (content TEXT)")
+        # An empty log is no part of the file that would be refused by itself.
+        holder.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        holder.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(FileRefused, match=r"it: another program has it locked\."):
+            detect(path, told="it")
+    assert detect(path) is Format.MCP_MEMORY_SERVICE
+
+
+def test_what_sqlite_cannot_read_is_told_beside_a_log_too(tmp_path: Path) -> None:
+    # Fails without _UNOPENED: the log was said to hold a part of it.
+    path = made(tmp_path / "memories.db", "PRAGMA journal_mode = WAL", "CREATE TABLE memories (content TEXT)")
+    with path.open("r+b") as file:
+        # The format of its schema (https://www.sqlite.org/fileformat2.html#schema_format_number).
+        file.seek(44)
+        file.write(b"\0\0\0\5")
+    (tmp_path / "memories.db-wal").write_bytes(b"no log")
+    with pytest.raises(FileRefused, match="unsupported file format"):
+        detect(path)
+
+
+def test_a_name_of_no_text_is_read_over(tmp_path: Path) -> None:
+    # Fails without the text factory in `_connection`: an error that has no code.
+    path = made(tmp_path / "memories.db", "CREATE TABLE memories (content TEXT)", "CREATE TABLE zzzz (b)")
+    path.write_bytes(path.read_bytes().replace(b"zzzz", b"zz\xffz"))
+    assert detect(path) is Format.MCP_MEMORY_SERVICE
+
+
 @pytest.fixture
 def written_ahead(tmp_path: Path) -> Iterator[Path]:
     """A folder that this user may not write, with a file whose log is spent, and one whose log holds a row."""
