@@ -117,7 +117,9 @@ def _first(path: Path) -> tuple[str, Any]:
 def _first_record(path: Path) -> dict[str, Any] | None:
     """The first line of JSON Lines that can be read; None for a document."""
     with path.open("rb") as file:
-        head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
+        start = file.read(HEAD_BYTES)
+        goes_on = bool(file.read(1))
+    head = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     first, *others = head.split(b"\n", LINES_LOOKED_AT)[:LINES_LOOKED_AT]
     line = _record(first)
     if line is not None:
@@ -126,8 +128,8 @@ def _first_record(path: Path) -> dict[str, Any] | None:
         return None
     element = _first_element(path)
     if element is not None:
-        # A document has its first line's end near its beginning.
-        is_long = len(first) == len(head) and not element.collection
+        # A document has its first line's end near its beginning, or is short.
+        is_long = goes_on and len(first) == len(head) and not element.collection
         return element.value if is_long and isinstance(element.value, dict) else None
     return next((record for record in map(_record, others) if record is not None), None)
 

@@ -43,10 +43,13 @@ def record(content: str, **fields: Any) -> str:
         pytest.param('{"memories": []}{"data": [{"content": "a"}]} [{"content": "b"}]', ["a", "b"], id="on one line"),
         pytest.param('{"memories": [{"content": "a"}],\n"content": "b"}', ["a", "b"], id="a content beside"),
         pytest.param('{"content": "a"}\n\n\n{"content": "b"}', ["a", "b"], id="blank lines"),
+        pytest.param('{"content": "a"}{"content": "b"}\n', ["a", "b"], id="two on a line"),
+        pytest.param('{"content": "a"}{"content": "b"}', ["a", "b"], id="two on a line without an end"),
     ],
 )
 def test_what_follows_a_document_is_read(text: str, contents: list[str], tmp_path: Path) -> None:
-    # Fails when `elements` returns after its first document, or yields no object that holds no collection.
+    # Fails when `elements` returns after its first document, or yields no object that holds no collection, and without
+    # goes_on in `_first_record`.
     assert read(tmp_path / "a", text) == (contents, [])
 
 
