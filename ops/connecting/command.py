@@ -54,7 +54,7 @@ def run(asked: Asked) -> None:
     standing = connecting.standing(client, places, project=asked.project)
     if asked.remove:
         changes = connecting.disconnect(client, places, project=asked.project, rules_only=asked.rules_only)
-        telling.removed(client, changes, standing)
+        telling.removed(client, changes, standing, rules_only=asked.rules_only)
         return
     if not asked.rules_only:
         _refuse(_beside(asked, standing))

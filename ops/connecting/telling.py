@@ -37,9 +37,10 @@ def printed(wish: Wish, texts: list[tuple[Path, str]], before: Standing) -> None
         print(line, file=sys.stderr)
 
 
-def removed(client: Client, changes: list[Change], before: Standing) -> None:
-    _tell(changes, f"{client.title}: memhub was not in it.")
-    if before.has_token and changes and changes[0].done:
+def removed(client: Client, changes: list[Change], before: Standing, *, rules_only: bool) -> None:
+    _tell(changes, f"{client.title}{' has no rules of memhub' if rules_only else ': memhub was not in it'}.")
+    # The first change is the entry's.
+    if before.has_token and not rules_only and changes[0].done:
         print("Its token still works: `memhub token list` shows it, `memhub token revoke ID` ends it.")
     # They are not ours to remove: they hold what people wrote. But one may hold a token.
     kept = [backup for change in changes if (backup := files.backup_of(change.path)).exists()]

@@ -83,6 +83,18 @@ def test_a_token_that_outlives_its_entry_is_told(client: str, token: dict[str, s
     assert "still works" not in connect(client, remove=True)
 
 
+def test_of_an_entry_that_stays_nothing_is_told(connect: Connect) -> None:
+    # Fails without each rules_only in `removed`.
+    connect("codex", http=URL, token="t0k", with_rules=True)
+    told = connect("codex", remove=True, rules_only=True)
+    assert "AGENTS.md" in told
+    assert "still works" not in told
+    assert entry("codex")["url"] == URL
+    assert connect("codex", remove=True, rules_only=True).startswith("Codex has no rules of memhub.\n")
+    assert "still works" in connect("codex", remove=True)
+    assert connect("codex", remove=True).startswith("Codex: memhub was not in it.\n")
+
+
 @pytest.mark.parametrize("client", IN_PROJECT)
 def test_the_rules_of_a_project_come_and_go_without_an_entry(client: str, connect: Connect) -> None:
     # Fails when `_wish` makes a server of --rules-only.
