@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from ops import files
+
 _PREFIX = "memhub-import-"
 # As mkdtemp writes it.
 _LEFT = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
@@ -24,15 +26,15 @@ _UNLOCKED_S_MAX = 1.0
 def passing(name: str) -> Iterator[Path]:
     """A file of that name, by which its problems are told, in a folder that is gone afterwards.
 
-    The folder is locked meanwhile, so that `sweep` of another process can tell it from what a killed one left.
+    The folder is locked meanwhile, so that `sweep` of another process can tell it from what a killed one left. Raises
+    FileRefused.
     """
     sweep()
     with ExitStack() as lock, tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
         descriptor = os.open(folder, os.O_RDONLY)
         lock.callback(os.close, descriptor)
-        # Not on every file system: there nothing can be swept either.
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with files.naming(Path(folder)):
+            files.lock(descriptor, Path(folder))
         yield Path(folder, name)
 
 
@@ -48,8 +50,9 @@ def _remove_unless_locked(left: Path) -> None:
     with suppress(OSError):
         descriptor = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Asked before the lock, which whoever makes it now would meet.
             if _is_left(os.fstat(descriptor)):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(left)
         finally:
             os.close(descriptor)

@@ -22,6 +22,10 @@ _PASSING = ".memhub-passing-"
 # As mkstemp writes it: what lies beside under another name of ours, such as a client's backup, is no such file.
 _LEFT = re.compile(rf"\..+{re.escape(_PASSING)}[a-z0-9_]{{8}}")
 _UNLOCKED_S_MAX = 1.0
+_SWEPT_S_MAX = 5.0
+_LOOK_S = 0.01
+# What flock says on file systems without locks: EBADF is NFS, where a folder or a file open to be read has none.
+_LOCKLESS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 # As it was written once, beside names that people give to copies of their own: chance mixes letters and digits, where
 # backup01 and 20260101 do not.
 _LEFT_ONCE = re.compile(r"memhub-(?=.*[a-z_]\d+[a-z_]|.*\d[a-z_]+\d)[a-z0-9_]{8}")
@@ -79,13 +83,36 @@ def passing(path: Path) -> Iterator[Path]:
     """
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}{_PASSING}", dir=path.parent)
     try:
-        # Not on every file system: there nothing can be swept either.
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor, Path(name))
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def lock(descriptor: int, path: Path) -> None:
+    """Keeps a sweep of another process off `path`, which is open there, until it is closed. A sweep that has it is
+    waited for. Not on every file system: there nothing can be swept either.
+
+    Raises OSError: BlockingIOError where it stays locked, and where it was swept.
+    """
+    ends = time.monotonic() + _SWEPT_S_MAX
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(_LOOK_S)
+        except OSError as failure:
+            if failure.errno not in _LOCKLESS:
+                raise
+            return
+        else:
+            break
+    # What has its name afterwards would have no lock, and be open to others.
+    if not path.exists():
+        raise OSError(errno.ESTALE, "it was taken for what a killed process left")
 
 
 def sweep(path: Path) -> None:
@@ -103,9 +130,10 @@ def _remove_unless_locked(left: Path, *, is_old: Callable[[os.stat_result], bool
     with suppress(OSError):
         descriptor = os.open(left, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         try:
-            old = is_old(os.fstat(descriptor))
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if old and stat.S_ISREG(os.fstat(descriptor).st_mode):
+            status = os.fstat(descriptor)
+            # Asked before the lock, which whoever makes it now would meet.
+            if stat.S_ISREG(status.st_mode) and is_old(status):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 left.unlink()
         finally:
             os.close(descriptor)

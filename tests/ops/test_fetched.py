@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,3 +104,35 @@ def test_one_of_this_moment_may_be_not_locked_yet(tmp_path: Path, monkeypatch: p
     (tmp_path / "memhub-import-abcdefgh").mkdir(mode=0o700)
     fetched.sweep()
     assert (tmp_path / "memhub-import-abcdefgh").exists()
+
+
+def test_what_is_young_is_not_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Fails where the age is asked under the lock: whoever makes it would meet that.
+    locked: list[int] = []
+    monkeypatch.setattr("ops.fetched.fcntl.flock", lambda descriptor, _how: locked.append(descriptor))
+    (tmp_path / "memhub-import-abcdefgh").mkdir(mode=0o700)
+    monkeypatch.setattr(fetched, "_UNLOCKED_S_MAX", 60.0)
+    fetched.sweep()
+    assert locked == []
+    monkeypatch.setattr(fetched, "_UNLOCKED_S_MAX", -60.0)
+    fetched.sweep()
+    assert len(locked) == 1
+
+
+def test_a_sweep_that_holds_the_lock_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Fails where `passing` does not lock by `lock`: the copy would be written without one, and swept.
+    held: list[int] = []
+    mkdtemp = tempfile.mkdtemp
+
+    def met(*asked: Any) -> str:
+        folder: str = mkdtemp(*asked)
+        held.append(os.open(folder, os.O_RDONLY))
+        fcntl.flock(held[0], fcntl.LOCK_EX)
+        return folder
+
+    monkeypatch.setattr("ops.fetched.tempfile.mkdtemp", met)
+    monkeypatch.setattr("ops.files.time.sleep", lambda _s: os.close(held.pop()))
+    with fetched.passing("fetched") as copy:
+        assert held == []
+        fetched.sweep()
+        assert copy.parent.exists()
