@@ -573,21 +573,23 @@ def told_after_another(process: subprocess.Popen[str]) -> bool:
     return bool(select.select([process.stderr], [], [], POLL_S)[0])
 
 
-def test_ctrl_c_while_a_client_s_file_is_read_leaves_it_as_it_was(
+def test_ctrl_c_before_a_client_s_file_is_exchanged_leaves_it_as_it_was(
     begin: Callable[..., subprocess.Popen[str]], installation: Installation
 ) -> None:
-    """A pipe that nobody writes to is a file that takes long."""
-    slow = installation.home / ".cursor" / "mcp.json"
-    slow.parent.mkdir()
-    os.mkfifo(slow)
+    """The new file waits beside it while another memhub is writing in the folder."""
+    folder = installation.home / ".cursor"
+    folder.mkdir()
+    (folder / "mcp.json").write_text("{}")
+    held = os.open(folder, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
     process = begin("memhub connect", "cursor")
-    writer = until(lambda: reader_of(slow))
-    assert writer is not None
+    until(lambda: len(list(folder.iterdir())) > 1)
     status, out, err = interrupted(process)
-    os.close(writer)
+    os.close(held)
 
     assert (status, out, err) == (130, "", "memhub: interrupted.\n")
-    assert list(slow.parent.iterdir()) == [slow]
+    assert [file.name for file in folder.iterdir()] == ["mcp.json"]
+    assert (folder / "mcp.json").read_text() == "{}"
 
 
 def test_ctrl_c_is_nothing_to_a_hook(begin: Callable[..., subprocess.Popen[str]]) -> None:
@@ -605,10 +607,3 @@ def drained(pipe: IO[str]) -> bool:
     unread = array.array("i", [0])
     fcntl.ioctl(pipe, termios.FIONREAD, unread)
     return unread[0] == 0
-
-
-def reader_of(fifo: Path) -> int | None:
-    """The writing end of a named pipe that somebody opens to read."""
-    with suppress(OSError):
-        return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
-    return None
