@@ -181,18 +181,18 @@ async def test_vectors_of_a_memory_that_was_reaped_meanwhile_are_kept_for_the_pa
 
 
 async def test_work_for_a_purged_revision_is_dropped(
-    connection: asyncpg.Connection, fake: FakeEmbedder, shelf: Shelf, write: Write, embed: Embed
+    connection: asyncpg.Connection, scope: ProjectScope, fake: FakeEmbedder, shelf: Shelf, write: Write, embed: Embed
 ) -> None:
     memory = await write("To be purged")
-    await purge(connection, memory)
+    await purge(connection, scope, memory)
     await embed(memory)
 
     assert (await waiting(connection), fake.texts) == (0, [])
 
 
-async def purge(connection: asyncpg.Connection, memory: Memory) -> None:
+async def purge(connection: asyncpg.Connection, scope: ProjectScope, memory: Memory) -> None:
     """As far as the embedder sees it."""
-    await connection.execute("DELETE FROM memhub.live_memories WHERE memory_id = $1", memory.memory_id)
+    await forget(connection, scope, AUTHOR, memory.memory_id)
     await connection.execute("GRANT memhub_operator TO current_user")
     async with connection.transaction():
         await connection.execute("SET LOCAL ROLE memhub_operator")
@@ -456,6 +456,7 @@ CLAIMED = "SELECT count(*) FROM memhub.embedding_work WHERE leased_until > now()
 @pytest.mark.parametrize("settled", ["written", "put off", "dropped"])
 async def test_what_is_settled_is_in_hand_no_more(
     connection: asyncpg.Connection,
+    scope: ProjectScope,
     fake: FakeEmbedder,
     shelf: Shelf,
     write: Write,
@@ -477,7 +478,7 @@ async def test_what_is_settled_is_in_hand_no_more(
     fake.fail = hang
     memory, _ = await write("One fact"), await write("Another fact")
     if settled == "dropped":
-        await purge(connection, memory)
+        await purge(connection, scope, memory)
     else:
         monkeypatch.setattr(embedding, "BATCH_BYTES_MAX", 1)
     if settled == "put off":
